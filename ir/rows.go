@@ -17,7 +17,7 @@ import (
 type Memory int
 
 const (
-	ResultRow Memory = 0  // the memory of the row's result
+	ResultRow Memory = 0  // the memory of the row's result; of the others, if there are more, it is those behind it
 	NoMemory  Memory = -1 // none
 )
 

@@ -16,6 +16,7 @@ func addViewRules() {
 	addRule("permute of a permute", permuteOfPermute, ops.Permute)
 	addRule("permute that moves unit axes only is a reshape", permuteOfUnits, ops.Permute)
 	addRule("slice of a slice", sliceOfSlice, ops.Slice)
+	addRule("slice within one operand of a concat", sliceOfConcat, ops.Slice)
 	addRule("broadcast of a broadcast", broadcastOfBroadcast, ops.Broadcast)
 	addRule("broadcast that adds unit axes only is a reshape", broadcastOfUnits, ops.Broadcast)
 	addRule("constant index in range is a slice", constantIndex, ops.Index)
@@ -129,6 +130,36 @@ func sliceOfSlice(c *canonicalizer, op *ir.Op) []*ir.Value {
 		steps[k], _ = step.Const()
 	}
 	return one(c.emit(op, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": op.Type().Shape}, in.Args[0]))
+}
+
+// sliceOfConcat: the elements come from one operand alone, by literal extents of those before it.
+func sliceOfConcat(c *canonicalizer, op *ir.Op) []*ir.Value {
+	in := definedBy(op.Args[0], ops.Concat)
+	if in == nil {
+		return nil
+	}
+	axis := in.Int("axis")
+	n, known := op.Type().Shape[axis].Const()
+	first, literal := op.Dims("starts")[axis].Const()
+	if !known || !literal || n == 0 {
+		return nil
+	}
+	last := first + (n-1)*op.Ints("steps")[axis]
+	before := int64(0)
+	for _, x := range in.Args {
+		extent, known := x.Type.Shape[axis].Const()
+		if !known {
+			return nil
+		}
+		if min(first, last) >= before && max(first, last) < before+extent {
+			starts := slices.Clone(op.Dims("starts"))
+			starts[axis] = types.Lit(first - before)
+			return one(c.emit(op, ops.Slice, ir.A{"starts": starts, "steps": op.Ints("steps"),
+				"shape": op.Type().Shape}, x))
+		}
+		before += extent
+	}
+	return nil
 }
 
 // broadcastOfBroadcast: an axis that the inner repeats is the literal 1 in x, and one that the outer

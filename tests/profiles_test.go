@@ -83,6 +83,7 @@ var noMachine = map[string]string{
 	"perStep":                 "what the instructions are for",
 	"warpSteps":               "what the instructions are for",
 	"StageRow":                "two chunks, which the language fixes",
+	"leastColumn":             "a shorter line is one pass, which reads all of it at once",
 	"leastStaged":             "a square of the widest elements has as many rows",
 	"leastShuffled":           "shorter vectors have no shuffles",
 	"aligned":                 "reductions have vectors of up to so many elements",

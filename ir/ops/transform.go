@@ -329,8 +329,8 @@ var FourierRows = ir.Declare("fourier_rows")
 var _ = ir.Define(FourierRows, ir.OpDef{
 	Class: ir.Rows, Arity: 3,
 	Summary: "The discrete Fourier transform along the last axis, of n elements without factors other than 2, 3 and " +
-		"5. The last operand has the factors of its stages, their real parts and their imaginary ones. Rows of the " +
-		"result are the n real parts, then the n imaginary ones.",
+		"5. The last operand has the factors of its stages, their real parts and their imaginary ones. The results " +
+		"are the real parts and the imaginary ones.",
 	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the transformed axis, which is the last"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		re, im, table := args[0], args[1], args[2]
@@ -355,9 +355,7 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 			types.Shape{types.Lit(2), types.Lit(fourier.Factors(n))}, table.Shape); err != nil {
 			return nil, err
 		}
-		shape := append(types.Shape{}, re.Shape...)
-		shape[last] = types.Lit(2 * n)
-		return []types.Tensor{{Elem: re.Elem, Shape: shape}}, nil
+		return []types.Tensor{re, im}, nil
 	},
 	Reads: func(_ *ir.Op, i int) bool { return i < 2 },
 	Eval:  evalFourier, Element: rows.FourierElement, Rows: rows.Fourier, RowWork: rowAgain,
@@ -369,15 +367,17 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 		if !t.Needs(op.Args[0]) && !t.Needs(op.Args[1]) {
 			return
 		}
-		axis := int(op.Int("axis"))
-		n, _ := op.Args[0].Type.Shape[axis].Const()
-		half := func(x *ir.Value, from int64) *ir.Value { return sliced(t.b, x, axis, from, n) }
-		g := t.Emit(FourierRows, ir.A{"axis": int64(axis)}, half(cts[0], n), half(cts[0], 0), op.Args[2])
-		if t.Needs(op.Args[0]) {
-			t.Add(op.Args[0], half(g, n))
+		ct := func(i int) *ir.Value {
+			if cts[i] == nil {
+				return t.Zeros(op.Results[i].Type)
+			}
+			return cts[i]
 		}
-		if t.Needs(op.Args[1]) {
-			t.Add(op.Args[1], half(g, 0))
+		g := t.b.EmitOp(FourierRows, ir.A{"axis": op.Int("axis")}, []*ir.Value{ct(1), ct(0), op.Args[2]}, nil).Results
+		for i, x := range op.Args[:2] {
+			if t.Needs(x) {
+				t.Add(x, g[1-i])
+			}
 		}
 	}),
 	Constraints: []ir.Constraint{
@@ -425,36 +425,32 @@ func expandFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 		order = append(order, int64(axis))
 		z.Re, z.Im = b.Emit(Permute, ir.A{"perm": order}, z.Re), b.Emit(Permute, ir.A{"perm": order}, z.Im)
 	}
-	var y *ir.Value
 	if _, ok := fourier.Radices(n); ok {
-		y = fourierRows(b, z)
+		z = fourierRows(b, z)
 	} else {
-		y = chirped(b, z, n)
+		z = chirped(b, z, n)
 	}
-	// From [..., 2*n] to the parts in front, and the axis where it was.
-	shape := append(types.Shape{}, y.Type.Shape[:last]...)
-	y = b.Emit(Reshape, ir.A{"shape": append(shape, types.Lit(2), types.Lit(n))}, y)
 	if op.Flag("inverse") {
-		starts, steps := make(types.Shape, last+2), make([]int64, last+2)
-		for k := range steps {
-			starts[k], steps[k] = types.Lit(0), 1
-		}
-		starts[last], steps[last] = types.Lit(1), -1
-		y = b.Emit(Slice, ir.A{"starts": starts, "steps": steps, "shape": y.Type.Shape}, y)
+		z.Re, z.Im = z.Im, z.Re
 	}
-	perm := []int64{int64(last)}
+	back := []int64{} // the axis is where it was
 	for k := range last + 1 {
 		switch {
 		case k < axis:
-			perm = append(perm, int64(k))
+			back = append(back, int64(k))
 		case k == axis:
-			perm = append(perm, int64(last+1))
+			back = append(back, int64(last))
 		default:
-			perm = append(perm, int64(k-1))
+			back = append(back, int64(k-1))
 		}
 	}
-	y = b.Emit(Permute, ir.A{"perm": perm}, y)
-	return []*ir.Value{narrowed(b, op, y)}
+	part := func(x *ir.Value) *ir.Value {
+		if axis != last {
+			x = b.Emit(Permute, ir.A{"perm": back}, x)
+		}
+		return b.Emit(Reshape, ir.A{"shape": append(types.Shape{types.Lit(1)}, x.Type.Shape...)}, narrowed(b, op, x))
+	}
+	return []*ir.Value{b.Emit(Concat, ir.A{"axis": int64(0)}, part(z.Re), part(z.Im))}
 }
 
 type complexOf = fourier.Complex[*ir.Value]
@@ -490,11 +486,12 @@ func floatArray(t types.DType, x []float64, shape ...int64) *ir.Array {
 }
 
 // fourierRows emits the transform of lines without other factors than 2, 3 and 5.
-func fourierRows(b *ir.Builder, z complexOf) *ir.Value {
+func fourierRows(b *ir.Builder, z complexOf) complexOf {
 	last := z.Re.Type.Rank() - 1
 	n, _ := z.Re.Type.Shape[last].Const()
 	table := b.Emit(Const, ir.A{"value": fourierTable(z.Re.Type.Elem, n)})
-	return b.Emit(FourierRows, ir.A{"axis": int64(last)}, z.Re, z.Im, table)
+	y := b.EmitOp(FourierRows, ir.A{"axis": int64(last)}, []*ir.Value{z.Re, z.Im, table}, nil).Results
+	return complexOf{Re: y[0], Im: y[1]}
 }
 
 // fourierTables keeps the tables that were made: a program has one of each for all of its transforms.
@@ -516,7 +513,7 @@ func fourierTable(t types.DType, n int64) *ir.Array {
 }
 
 // chirped emits the transform of lines of any length: Note [Chirps].
-func chirped(b *ir.Builder, z complexOf, n int64) *ir.Value {
+func chirped(b *ir.Builder, z complexOf, n int64) complexOf {
 	last := z.Re.Type.Rank() - 1
 	chirp, kernel := fourier.Chirp(n, z.Re.Type.Elem == types.F32)
 	m := int64(len(kernel[0]))
@@ -529,16 +526,13 @@ func chirped(b *ir.Builder, z complexOf, n int64) *ir.Value {
 	padded := func(x *ir.Value) *ir.Value {
 		return b.Emit(Concat, ir.A{"axis": int64(last)}, x, emitZeros(b, of(m-n)))
 	}
-	parts := func(y *ir.Value, count int64) complexOf {
-		return complexOf{Re: sliced(b, y, last, 0, count), Im: sliced(b, y, last, m, count)}
-	}
 	x := fourier.Times(near, z, c)
-	y := parts(fourierRows(b, complexOf{Re: padded(x.Re), Im: padded(x.Im)}), m)
+	y := fourierRows(b, complexOf{Re: padded(x.Re), Im: padded(x.Im)})
 	far := irArithmetic{b, of(m)}
 	p := fourier.Times(far, y, complexOf{Re: far.factors(kernel[0]), Im: far.factors(kernel[1])})
-	y = parts(fourierRows(b, complexOf{Re: p.Im, Im: p.Re}), n)
-	y = fourier.Times(near, complexOf{Re: y.Im, Im: y.Re}, c)
-	return b.Emit(Concat, ir.A{"axis": int64(last)}, y.Re, y.Im)
+	y = fourierRows(b, complexOf{Re: p.Im, Im: p.Re})
+	first := func(x *ir.Value) *ir.Value { return sliced(b, x, last, 0, n) }
+	return fourier.Times(near, complexOf{Re: first(y.Im), Im: first(y.Re)}, c)
 }
 
 // columns computes with columns of elements of one type.
@@ -571,7 +565,7 @@ func (c columns) Real(x float64) []uint64 {
 func evalFourier(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 	type numbers = fourier.Complex[[]uint64]
 	re, im, table := args[0], args[1], args[2]
-	out := ir.NewArray(re.DType, extents(c, op.Type().Shape)...)
+	outs := []*ir.Array{ir.NewArray(re.DType, re.Shape...), ir.NewArray(re.DType, re.Shape...)}
 	n := re.Shape[op.Int("axis")]
 	size := table.Shape[1]
 	picked := func(from []uint64, count int64, at func(i int64) int64) []uint64 {
@@ -607,8 +601,8 @@ func evalFourier(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 			}
 			z = next
 		}
-		copy(out.Bits[2*row*n:], z.Re)
-		copy(out.Bits[(2*row+1)*n:], z.Im)
+		copy(outs[0].Bits[row*n:], z.Re)
+		copy(outs[1].Bits[row*n:], z.Im)
 	}
-	return one(out)
+	return outs, nil
 }

@@ -63,8 +63,13 @@ type fourierRow struct {
 	p        ir.RowPull
 	op       *ir.Op
 	at       []scalar.Ref
-	n        int64
-	from, to ir.Memory // NoMemory: the operands
+	from, to parts
+}
+
+// parts are where the parts of a row lie: in two memories, or one behind the other in one. The operands are no memory.
+type parts struct {
+	re, im ir.Memory
+	behind int64 // where im begins
 }
 
 // arithmetic is that of an operation's elements where the code stands.
@@ -103,19 +108,22 @@ func (a affine) ref(plus int64) scalar.Ref {
 // Fourier is the Rows rule of the transform of a line.
 func Fourier(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 	n, _ := op.Args[0].Type.Shape[op.Int("axis")].Const()
-	r := &fourierRow{p: p, op: op, at: at, n: n, from: ir.NoMemory}
+	r := &fourierRow{p: p, op: op, at: at, from: parts{re: ir.NoMemory}}
+	result := parts{re: ir.ResultRow, im: ir.ResultRow + 1}
 	passes := fourierPasses(n, p.Shared())
 	if n == 1 {
 		x := r.load(affine{p: p}, 0)
+		r.to = result
 		r.store(affine{p: p}, 0, x)
 		return
 	}
-	spare := ir.NoMemory
+	spare := parts{re: ir.NoMemory}
 	for i, f := range passes {
-		r.to = ir.ResultRow
+		r.to = result
 		if (len(passes)-1-i)%2 == 1 {
-			if spare == ir.NoMemory {
-				spare = p.Near(op.Type().Elem, types.Lit(2*n))
+			if spare.re == ir.NoMemory {
+				m := p.Near(op.Type().Elem, types.Lit(2*n))
+				spare = parts{re: m, im: m, behind: n}
 			}
 			r.to = spare
 		}
@@ -126,16 +134,16 @@ func Fourier(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 
 // load is the number at an index.
 func (r *fourierRow) load(i affine, plus int64) number {
-	if r.from == ir.NoMemory {
+	if r.from.re == ir.NoMemory {
 		at := ir.Moved(r.at, r.op.Int("axis"), i.ref(plus))
 		return number{Re: r.p.Arg(r.op, 0, at), Im: r.p.Arg(r.op, 1, at)}
 	}
-	return number{Re: r.p.Read(r.from, i.ref(plus)), Im: r.p.Read(r.from, i.ref(plus+r.n))}
+	return number{Re: r.p.Read(r.from.re, i.ref(plus)), Im: r.p.Read(r.from.im, i.ref(plus+r.from.behind))}
 }
 
 func (r *fourierRow) store(i affine, plus int64, x number) {
-	r.p.Write(r.to, i.ref(plus), x.Re)
-	r.p.Write(r.to, i.ref(plus+r.n), x.Im)
+	r.p.Write(r.to.re, i.ref(plus), x.Re)
+	r.p.Write(r.to.im, i.ref(plus+r.to.behind), x.Im)
 }
 
 // factor is factor k of number p, at plus, of a stage.
@@ -243,15 +251,14 @@ func (r *fourierRow) numbers(f fourierPass, q, p affine) {
 
 // FourierElement is an element by itself. The numbers of the line are taken in the order in which they are needed, and
 // go through as many stages as have all of their numbers then; those before wait in the state of the loop.
-func FourierElement(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+func FourierElement(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Ref {
 	axis := op.Int("axis")
 	t := op.Type().Elem
 	n, _ := op.Args[0].Type.Shape[axis].Const()
 	stages := fourier.Stages(n)
 	e := p.E()
 	integer := func(x int64) scalar.Ref { return p.E().Int(types.I64, x) }
-	imaginary := e.Ge(at[axis], integer(n))
-	left := e.Rem(at[axis], integer(n))
+	left := at[axis]
 	k := make([]scalar.Ref, len(stages)) // which result of the butterfly of each stage leads to the element
 	waiting := []scalar.Ref{}
 	for i, s := range stages {
@@ -301,6 +308,5 @@ func FourierElement(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 		}
 		return append(next, v.Re, v.Im)
 	})
-	last := len(z) - 2
-	return p.E().Select(imaginary, z[last+1], z[last])
+	return z[len(z)-2+result]
 }

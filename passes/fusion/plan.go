@@ -384,8 +384,8 @@ func scanned(op *ir.Op, visits []*visit) bool {
 	return false
 }
 
-// requireLines marks the operands of a transform whose lines are columns of what is in memory: it reads a few elements of
-// each piece of a line at a time, far from each other, and the caches do not hold all columns that share what they
+// requireLines marks the operands of a transform whose lines are columns of what is in memory: it reads a few elements
+// of each piece of a line at a time, far from each other, and the caches do not hold all columns that share what they
 // fetch. They are transposed first, by tiles.
 func (p *planner) requireLines(op *ir.Op) {
 	if op.Def != ops.FourierRows {

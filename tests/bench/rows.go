@@ -108,8 +108,8 @@ var rows = []row{
 		ops: 2 * 256 * (2*784*512 + 3*512*512 + 3*512*10), kind: measure.F32, rel: 1e-3},
 }
 
-// transform is a Fourier transform of complex numbers along the last axes: 5 real operations for each element and bit of
-// an extent, as is usual to count.
+// transform is a Fourier transform of complex numbers along the last axes: 5 real operations for each element and bit
+// of an extent, as is usual to count.
 func transform(name, entry string, d types.DType, axes int, shape ...int64) row {
 	part, kind, rel := f64, measure.F64, 1e-13
 	if d == types.F32 {

@@ -36,7 +36,7 @@ type Gen struct {
 // recorded by their seeds stay what they are.
 const since = 1 << 20
 
-var newer = map[string]bool{"stop": true, "split_matmul": true, "fourier": true}
+var newer = map[string]bool{"stop": true, "split_matmul": true, "fourier": true, "fourier_rows": true}
 
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000

@@ -18,19 +18,29 @@ import (
 // moved outwards as far as its operands allow (Note [Placement]), a read or write of a row's memory stays in
 // the loop and in the place where the rule asked for it, and so does a loop that has one inside.
 
-// RowOp returns the operation of a nest that a Rows rule computes alone, nil when there is none.
+// RowOp returns the operation of a nest that a Rows rule computes alone, nil when there is none. Every value of the
+// nest is a result of it, another one each.
 func RowOp(block *ir.Block) *ir.Op {
-	if len(block.Yields) != 1 {
+	if len(block.Yields) == 0 {
 		return nil
 	}
-	if op := block.Yields[0].Def; op != nil && op.Def.Rows != nil && slices.Contains(block.Ops, op) {
-		return op
+	op := block.Yields[0].Def
+	if op == nil || op.Def.Rows == nil || !slices.Contains(block.Ops, op) {
+		return nil
 	}
-	return nil
+	seen := map[*ir.Value]bool{}
+	for _, v := range block.Yields {
+		if v.Def != op || seen[v] {
+			return nil
+		}
+		seen[v] = true
+	}
+	return op
 }
 
-// EmitRows writes the kernel of op, the operation that RowOp gives, into the buffer result, and has the plan launch it.
-func (n *Nest) EmitRows(p Plan, op *ir.Op, result int) {
+// EmitRows writes the kernel of op, the operation that RowOp gives, into the buffers of its results, and has the plan
+// launch it. A result that nobody asks for has no buffer, which is -1.
+func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 	shape, axis := op.Type().Shape, int(op.Int("axis"))
 	if Empty(shape) {
 		return
@@ -54,13 +64,20 @@ func (n *Nest) EmitRows(p Plan, op *ir.Op, result int) {
 	}
 	r.rows, r.index = rows, index
 	strides := RowMajor(shape)
-	out := &rowMemory{buffer: result, step: strides[axis]}
-	for k := range shape {
-		if k != axis && !shape[k].IsConst(1) {
-			out.strides = append(out.strides, strides[k])
+	for _, result := range results {
+		out := &rowMemory{buffer: result, step: strides[axis]}
+		for k := range shape {
+			if k != axis && !shape[k].IsConst(1) {
+				out.strides = append(out.strides, strides[k])
+			}
+		}
+		r.memory = append(r.memory, out)
+	}
+	for i, result := range results {
+		if result < 0 {
+			r.memory[i] = r.memory[r.Near(op.Results[i].Type.Elem, shape[axis])]
 		}
 	}
-	r.memory = []*rowMemory{out}
 	op.Def.Rows(r, op, at)
 	n.finish(b)
 }

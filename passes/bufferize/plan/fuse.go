@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"fmt"
 
 	"healc/ir"
@@ -61,7 +63,11 @@ func (fn *function) nestOf(op *ir.Op) *lower.Nest {
 func (fn *function) fuse(op *ir.Op) {
 	n := fn.nestOf(op)
 	if row := lower.RowOp(n.Block); row != nil {
-		n.EmitRows(fn, row, fn.allocate(op.Results[0]))
+		buffers := slices.Repeat([]int{-1}, len(row.Results))
+		for i, v := range n.Block.Yields {
+			buffers[v.Index] = fn.allocate(op.Results[i])
+		}
+		n.EmitRows(fn, row, buffers)
 		return
 	}
 	n.SplitReductions(fn)
