@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -131,7 +132,7 @@ func (f *boundFunc) bindKernel(x *Executable, s *boundStep) (err error) {
 // constantsOn copies constant data to the device.
 func (f *boundFunc) constantsOn(x *Executable) error {
 	f.dataOn = make([]device.Ptr, len(f.bufs))
-	return x.dev.With(nil, func(q *memory.Queue) error {
+	return x.dev.With(context.Background(), func(q *memory.Queue) error {
 		for i, b := range f.bufs {
 			if b.kind != abi.Data || b.dtype == types.String {
 				continue

@@ -89,9 +89,9 @@ type Stream interface {
 	Sync() error
 	// Done reports whether all is done. It does not wait.
 	Done() (bool, error)
-	// Until bounds what is called from now on by a context; nil is none. Who waits on the stream or on an event of it,
-	// or starts more, gets the error of the context when that ends. What was started goes on then; where kernels can
-	// be ended before their end, they are.
+	// Until bounds what is called from now on by a context. Who waits on the stream or on an event of it, or starts
+	// more, gets the error of the context when that ends. What was started goes on then; where kernels can be ended
+	// before their end, they are.
 	Until(ctx context.Context)
 	// Record returns an event that is reached when what was started until now is done.
 	Record() (Event, error)

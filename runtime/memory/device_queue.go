@@ -35,7 +35,7 @@ type Queue struct {
 	Unwanted func(other device.Stream) error
 
 	dev      *Device
-	ctx      context.Context // of who uses it; nil for none
+	ctx      context.Context // of who uses it
 	deferred []func()
 }
 
@@ -46,8 +46,11 @@ const (
 	patience   = 10 * time.Millisecond // with work that is about to end when the context does
 )
 
-// Queue returns a queue that nobody uses. What it is used for ends with ctx, where that is not nil.
+// Queue returns a queue that nobody uses. What it is used for ends with ctx; nil does not end.
 func (d *Device) Queue(ctx context.Context) (*Queue, error) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	q := d.idle()
 	if q == nil {
 		var err error
@@ -83,7 +86,7 @@ func (d *Device) newQueue() (*Queue, error) {
 		_ = s.Close() // the error that is returned tells more
 		return nil, err
 	}
-	q := &Queue{Stream: s, Small: small, dev: d}
+	q := &Queue{Stream: s, Small: small, dev: d, ctx: context.Background()}
 	q.Transfer = device.NewTransfer(q, s)
 	return q, nil
 }
@@ -110,8 +113,8 @@ func (q *Queue) Drop(s *Storage, err error) {
 
 // GiveBack takes a queue back, on which nothing runs any more.
 func (d *Device) GiveBack(q *Queue) {
-	q.ctx, q.Unwanted = nil, nil
-	q.Until(nil)
+	q.ctx, q.Unwanted = context.Background(), nil
+	q.Until(q.ctx)
 	for i := len(q.deferred) - 1; i >= 0; i-- {
 		q.deferred[i]()
 	}
@@ -137,15 +140,9 @@ type leftWork struct {
 // ended, or does meanwhile, hardly longer. uses is memory of others that the work touches.
 func (d *Device) Leave(q *Queue, uses ...*Storage) {
 	// An error of a device that has failed ends a wait as well: nothing runs there.
-	if q.ctx == nil || q.ctx.Err() == nil {
-		ctx := q.ctx
-		if ctx == nil {
-			ctx = context.Background()
-		}
-		if device.Poll(ctx, leftSleep, q.Done) == nil || ctx.Err() == nil {
-			d.GiveBack(q)
-			return
-		}
+	if q.ctx.Err() == nil && (device.Poll(q.ctx, leftSleep, q.Done) == nil || q.ctx.Err() == nil) {
+		d.GiveBack(q)
+		return
 	}
 	soon, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -224,8 +221,8 @@ func (d *Device) WhenDone(f func()) {
 	}()
 }
 
-// With runs f with a queue, and waits until what it starts is done, or until ctx ends, where that is not nil. uses is
-// the memory that it is about.
+// With runs f with a queue, and waits until what it starts is done, or until ctx ends; nil does not end. uses is the
+// memory that it is about.
 func (d *Device) With(ctx context.Context, f func(q *Queue) error, uses ...*Storage) error {
 	if err := d.Await(ctx, uses...); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 
 // NewOn returns memory of a device for at least bytes bytes, with unspecified contents. It counts as LiveBytes
 // of the device.
-func NewOn(d *Device, bytes int64) (*Storage, error) { return newOn(nil, d, bytes) }
+func NewOn(d *Device, bytes int64) (*Storage, error) { return newOn(context.Background(), d, bytes) }
 
-// newOn is NewOn as long as ctx lasts, where that is not nil.
+// newOn is NewOn as long as ctx lasts.
 func newOn(ctx context.Context, d *Device, bytes int64) (*Storage, error) {
 	addr, kept := d.pool.Take(bytes)
 	if !kept {

@@ -64,9 +64,9 @@ func (t *Tensor) Clone() (*Tensor, error) {
 
 // CopyTo copies the elements into dst, of the same type and shape. The two may overlap: the result is as if t had been
 // copied away first. A dst with an expanded axis is an error, since its elements share memory.
-func (t *Tensor) CopyTo(dst *Tensor) error { return t.CopyUntil(nil, dst) }
+func (t *Tensor) CopyTo(dst *Tensor) error { return t.CopyUntil(context.Background(), dst) }
 
-// CopyUntil is CopyTo that a context may end where both are on one device; nil is none.
+// CopyUntil is CopyTo that a context may end where both are on one device.
 func (t *Tensor) CopyUntil(ctx context.Context, dst *Tensor) error {
 	if err := t.Err(); err != nil {
 		return err

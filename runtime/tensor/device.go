@@ -143,7 +143,7 @@ func (t *Tensor) ToDevice(d *memory.Device) (*Tensor, error) {
 
 // upload copies bytes to memory of a device that nobody uses yet.
 func upload(d *memory.Device, to device.Ptr, from []byte) error {
-	return d.With(nil, func(q *memory.Queue) error { return q.Transfer.Upload(to, from) })
+	return d.With(context.Background(), func(q *memory.Queue) error { return q.Transfer.Upload(to, from) })
 }
 
 // ToUnified copies the elements to memory that a device and the host reach, into a row-major tensor. A tensor that is
@@ -208,7 +208,7 @@ func (t *Tensor) ToHost() (*Tensor, error) {
 		return t.View()
 	}
 	var out *Tensor
-	err := d.With(nil, func(q *memory.Queue) (err error) {
+	err := d.With(context.Background(), func(q *memory.Queue) (err error) {
 		out, err = Fetch(d, q, t.DType, t.DeviceArray())
 		return err
 	}, t.storage)
@@ -333,8 +333,9 @@ func copyAcross(ctx context.Context, dst, src *Tensor) error {
 		return err
 	}
 	defer x.Close()
-	return to.With(nil, func(q *memory.Queue) error { return to.Copy(q, dst.DeviceArray(), x.DeviceArray()) },
-		dst.storage)
+	return to.With(context.Background(), func(q *memory.Queue) error {
+		return to.Copy(q, dst.DeviceArray(), x.DeviceArray())
+	}, dst.storage)
 }
 
 // cloneOn is Clone of a tensor on a device, to a place there.
@@ -348,8 +349,9 @@ func (t *Tensor) cloneOn(place types.Place) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.With(nil, func(q *memory.Queue) error { return d.Copy(q, out.DeviceArray(), t.DeviceArray()) },
-		t.storage); err != nil {
+	if err := d.With(context.Background(), func(q *memory.Queue) error {
+		return d.Copy(q, out.DeviceArray(), t.DeviceArray())
+	}, t.storage); err != nil {
 		out.Close()
 		return nil, err
 	}

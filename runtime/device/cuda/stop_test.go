@@ -47,7 +47,7 @@ func during(t *testing.T, h *cudatest.Held, s device.Stream, wait func() error) 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s.Until(ctx)
-	defer s.Until(nil)
+	defer s.Until(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- wait() }()
 	select {
@@ -106,7 +106,7 @@ func TestUntil(t *testing.T) {
 		if err := d.start(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: a start under a context that has ended: %v", name, err)
 		}
-		d.s.Until(nil)
+		d.s.Until(context.Background())
 		if done, err := d.s.Done(); done || err != nil {
 			t.Errorf("%s: while the kernel runs the stream is done: %t, %v", name, done, err)
 		}
@@ -117,9 +117,7 @@ func TestUntil(t *testing.T) {
 		}
 		check(t, d.start())
 		check(t, d.s.Download(pinned, d.y))
-		d.s.Until(context.Background())
 		check(t, d.s.Sync())
-		d.s.Until(nil)
 		if pinned[0] != 14 || pinned[60] != 14 {
 			t.Errorf("%s: afterwards the kernel gives %v", name, pinned)
 		}
@@ -152,7 +150,9 @@ func TestUntilFails(t *testing.T) {
 	l := fake(1)
 	_, v := open1(t, l)
 	d := newDoubling(t, v)
-	d.s.Until(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	d.s.Until(ctx)
 	var e *device.Error
 	l.Fail("cuStreamQuery", 801)
 	if err := d.s.Sync(); !errors.As(err, &e) || e.Call != "cuStreamQuery" {

@@ -56,7 +56,12 @@ func (s *stream) room() error {
 }
 
 // Until implements device.Stream. The kernels of a device cannot be ended.
-func (s *stream) Until(ctx context.Context) { s.ctx = ctx }
+func (s *stream) Until(ctx context.Context) {
+	s.ctx = nil
+	if ctx.Done() != nil {
+		s.ctx = ctx
+	}
+}
 
 // put starts a piece of work.
 func (s *stream) put(f *function, call func() result) error {

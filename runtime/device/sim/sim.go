@@ -80,7 +80,7 @@ func (d *dev) Info() device.Info {
 
 func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
 	bytes = max(bytes, 1)
-	_ = d.take(nil) // which does not end
+	_ = d.take(context.Background()) // which does not end
 	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +98,7 @@ func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
 
 func (d *dev) AllocManaged(bytes int64) (device.Ptr, []byte, error) {
 	bytes = max(bytes, 1)
-	_ = d.take(nil) // which does not end
+	_ = d.take(context.Background()) // which does not end
 	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,11 +142,8 @@ func (d *dev) inTurn(f func() error) error {
 	}
 }
 
-// take waits for the turn, or until ctx ends, with its error; nil does not end. What waited for the turn is done then.
+// take waits for the turn, or until ctx ends, with its error. What waited for the turn is done then.
 func (d *dev) take(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	select {
 	case d.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -179,7 +176,7 @@ func (d *dev) Available() (int64, error) {
 }
 
 func (d *dev) SetStack(bytes int64) error {
-	_ = d.take(nil) // which does not end
+	_ = d.take(context.Background()) // which does not end
 	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,7 +193,9 @@ func (d *dev) Stack() (int64, error) {
 	return max(d.stack, defaultStack), nil
 }
 
-func (d *dev) NewStream() (device.Stream, error) { return &stream{dev: d}, nil }
+func (d *dev) NewStream() (device.Stream, error) {
+	return &stream{dev: d, ctx: context.Background()}, nil
+}
 
 // failed is an error of the simulator. What kernels do wrong is a mistake of the compiler.
 func (d *dev) failed(call string, err error) error {
@@ -249,10 +248,10 @@ func (e *entry) Entry() string { return e.name }
 type stream struct {
 	dev       *dev
 	capturing *graph
-	ctx       context.Context // nil: none that ends
+	ctx       context.Context
 }
 
-// job is work that looks at a context, where that is not nil.
+// job is work that looks at a context.
 type job func(ctx context.Context) error
 
 type graph struct{ work []job }
@@ -265,8 +264,8 @@ func (s *stream) do(call string, work func() error) error {
 
 func (s *stream) doUntil(call string, work job) error {
 	inTurn := func(ctx context.Context) error {
-		if ctx != nil && ctx.Err() != nil {
-			return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if err := s.dev.take(ctx); err != nil {
 			return err
@@ -329,7 +328,7 @@ func (s *stream) Launch(f device.Function, blocks int64, threads int, shared int
 	grid := [3]int{int(min(blocks, math.MaxInt32)), 1, 1}
 	return s.doUntil("Launch", func(ctx context.Context) error {
 		var ended func() error
-		if ctx != nil {
+		if ctx.Done() != nil {
 			ended = ctx.Err
 		}
 		return s.dev.sim.LaunchUntil(ended, e.mod.mod, e.name, grid, [3]int{threads, 1, 1}, int(shared), raw)
