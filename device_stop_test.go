@@ -247,21 +247,31 @@ pub fn change(x: &mut i32[40] on device, d: i32) -> i32 = { x = to_device(to_hos
 		return slices.Clone(h.Bits())
 	}
 	two := tensor.Scalar(int32(2))
-	x := on()
+	x, y := on(), on()
 	before := bits(x)
+	if err := f.CallInto(context.Background(), []*tensor.Tensor{on()}, y, two); err != nil { // it is compiled then
+		t.Fatal(err)
+	}
 	end, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
 		_, err := change.CallAll(ctx, x, two)
 		return err
 	})
 
-	// The tensor is in use: a call that is to read it waits, no longer than its context lasts.
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
-	defer cancel()
-	if _, err := f.Call(ctx, x, two); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a call with a tensor that is in use: %v", err)
-	}
-	if err := f.CallInto(ctx, []*tensor.Tensor{x}, on(), two); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a call into a tensor that is in use: %v", err)
+	// The tensor is in use: a call that is to read or write it waits, no longer than its context lasts.
+	for what, call := range map[string]func(ctx context.Context) error{
+		"a call with a tensor that is in use": func(ctx context.Context) error {
+			_, err := f.Call(ctx, x, two)
+			return err
+		},
+		"a call into a tensor that is in use": func(ctx context.Context) error {
+			return f.CallInto(ctx, []*tensor.Tensor{x}, y, two)
+		},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
 	}
 	copied := make(chan []uint64, 1)
 	go func() { copied <- bits(x) }()
@@ -271,7 +281,6 @@ pub fn change(x: &mut i32[40] on device, d: i32) -> i32 = { x = to_device(to_hos
 	case <-time.After(30 * time.Millisecond):
 	}
 	// One that is not is there for everybody.
-	y := on()
 	if z, err := f.Call(context.Background(), y, two); err != nil {
 		t.Error(err)
 	} else {
