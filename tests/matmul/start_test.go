@@ -11,6 +11,7 @@ import (
 	"healc/internal/engine"
 	"healc/runtime/tensor"
 	"healc/tests/devices"
+	"healc/tests/ways"
 )
 
 // TestStart: chains that start at the elements of a matrix, which is of another type than the factors, is updated in
@@ -33,8 +34,11 @@ func TestStart(t *testing.T) {
 			cpu, threads := cpus[turn%len(cpus)], threads[turn%len(threads)]
 			turn++
 			opts := engine.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
-			got := call(t, src, src, opts, args)
-			differ(t, fmt.Sprintf("%s, %v on %q with %d threads", src, s, cpu, threads), got, want)
+			for _, w := range ways.Thorough(drawn(fmt.Sprint(src, s)), 4) {
+				for _, o := range w.Options(t, opts) {
+					differ(t, fmt.Sprintf("%s, %v on %q, %s", src, s, cpu, w), call(t, src, src, o, args), want)
+				}
+			}
 			free := newAnyShape(t, src, cpu, 2)
 			differ(t, src+" for any shape", free.call(t, src, s, args), want)
 			free.close()
