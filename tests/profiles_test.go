@@ -74,7 +74,7 @@ var measuredIn = []string{"codegen/schedule", "codegen/llvm/emit", "codegen/llvm
 
 // noMachine are named numbers in these packages that no machine decides, with the reason.
 var noMachine = map[string]string{
-	"compactMost":             "what is copied to have the code of a library once in place of twice: little, whatever holds it",
+	"compactMost":             "what is copied to have code once in place of twice: little, whatever holds it",
 	"AMXRows":                 "what the instructions are for",
 	"AMXSide":                 "what the instructions are for",
 	"amxX":                    "a number of a register",
