@@ -278,6 +278,51 @@ def transform(f, g, re, im):
     return runs
 
 
+def sort(x):
+    runs = {("numpy", 1): lambda: np.sort(x)}
+    runs.update(torch_of(lambda t, v: t.sort(v).values, x))
+    return runs
+
+
+def argsort(x):
+    runs = {("numpy", 1): lambda: np.argsort(x, kind="stable")}
+    runs.update(torch_of(lambda t, v: t.sort(v, stable=True).indices, x))
+    return runs
+
+
+def top100(x):
+    runs = {("numpy", 1): lambda: np.sort(np.partition(x, len(x) - 100)[-100:])}
+    runs.update(torch_of(lambda t, v: t.topk(v, 100).values.flip(0), x))
+    return runs
+
+
+def cholesky(a):
+    return {("numpy", 1): lambda: np.linalg.cholesky(a @ a.T + np.eye(len(a)))}
+
+
+def lu(a):
+    return {("numpy", 1): lambda: np.linalg.slogdet(a)[1]}
+
+
+def solve(a, b):
+    return {("numpy", 1): lambda: np.linalg.solve(a, b)}
+
+
+def inverse(a):
+    return {("numpy", 1): lambda: np.linalg.inv(a)}
+
+
+def qr(a):
+    """The factors with a positive diagonal, which LAPACK does not promise."""
+
+    def factors():
+        q, r = np.linalg.qr(a)
+        s = np.where(np.diag(r) < 0, -1.0, 1.0)
+        return q * s, r * s[:, None]
+
+    return {("numpy", 1): factors}
+
+
 def mlp(x, labels, w0, b0, w1, b1, w2, b2):
     at = np.arange(x.shape[0])
 
@@ -402,6 +447,17 @@ ROWS = {
     "F1_fft_f32_65536": fft,
     "F1_fft_256x1024": fft,
     "F2_fft_512x512": fft2,
+    "O1_sort_f32_1M": sort,
+    "O1_sort_f64_1M": sort,
+    "O1_sort_i32_1M": sort,
+    "O2_argsort_f32_1M": argsort,
+    "O2_argsort_f64_1M": argsort,
+    "O3_top100_f32_1M": top100,
+    "D1_cholesky_500": cholesky,
+    "D2_lu_500": lu,
+    "D3_solve_500": solve,
+    "D4_inverse_500": inverse,
+    "D5_qr_500": qr,
     "A1_mlp_fwd_bwd": mlp,
     "train": train,
 }

@@ -103,6 +103,18 @@ var rows = []row{
 	transform("F1_fft_f32_65536", "f1_f32_65536", types.F32, 1, 65536),
 	transform("F1_fft_256x1024", "f1_256x1024", types.F64, 1, 256, 1024),
 	transform("F2_fft_512x512", "f2_512x512", types.F64, 2, 512, 512),
+	{name: "O1_sort_f32_1M", entry: "o1_f32", args: []input{f32(1 << 20)}},
+	{name: "O1_sort_f64_1M", entry: "o1_f64", args: []input{f64(1 << 20)}},
+	{name: "O1_sort_i32_1M", entry: "o1_i32", args: []input{ints(types.I32, 1<<24, 1<<20)}},
+	{name: "O2_argsort_f32_1M", entry: "o2_f32", args: []input{f32(1 << 20)}},
+	{name: "O2_argsort_f64_1M", entry: "o2_f64", args: []input{f64(1 << 20)}},
+	{name: "O3_top100_f32_1M", entry: "o3_f32", args: []input{f32(1 << 20)}},
+	factors("D1_cholesky_500", "d1", 500*500*500/3.0+2*500*500*500),
+	factors("D2_lu_500", "d2", 2*500*500*500/3.0),
+	{name: "D3_solve_500", entry: "d3", args: []input{f64(500, 500), f64(500)}, ops: 2 * 500 * 500 * 500 / 3.0,
+		kind: measure.F64, rel: 1e-6},
+	factors("D4_inverse_500", "d4", 2*500*500*500),
+	factors("D5_qr_500", "d5", 8*500*500*500/3.0),
 	{name: "A1_mlp_fwd_bwd", entry: "a1", args: []input{f32(256, 784), ints(types.I64, 10, 256), f32(784, 512),
 		f32(512), f32(512, 512), f32(512), f32(512, 10), f32(10)},
 		ops: 2 * 256 * (2*784*512 + 3*512*512 + 3*512*10), kind: measure.F32, rel: 1e-3},
@@ -124,6 +136,11 @@ func transform(name, entry string, d types.DType, axes int, shape ...int64) row 
 	}
 	return row{name: name, entry: entry, args: []input{part(shape...), part(shape...)}, ops: 5 * n * steps, kind: kind,
 		rel: rel}
+}
+
+// factors is a factorisation of a matrix of 500 rows, or what is made of one. Errors grow with its condition.
+func factors(name, entry string, ops float64) row {
+	return row{name: name, entry: entry, args: []input{f64(500, 500)}, ops: ops, kind: measure.F64, rel: 1e-6}
 }
 
 func matmul(name, entry string, d types.DType, m, k, n int64) row {

@@ -49,6 +49,9 @@ void k_R3row(const float *x, float *o, size_t m, size_t n) { must(m * n == N24 ?
 void k_R3col(const float *x, float *o, size_t m, size_t n) { must(m * n == N24 ? rows_r3_columns(x, o) : HEAL_ARGUMENT); }
 void k_R1turned(const float *x, float *o, size_t n) { must(n == N24 ? rows_r1_turned(x, o) : HEAL_ARGUMENT); }
 void k_R3turned(const float *x, float *o, size_t n) { must(n == N24 ? rows_r3_turned(x, o) : HEAL_ARGUMENT); }
+void k_S1turned(const float *x, float *o, size_t m, size_t n) {
+  must(m == 1024 && n == 4096 ? rows_s1_turned(x, o) : HEAL_ARGUMENT);
+}
 void k_R4(const float *x, float *o, size_t n) { must(n == N24 ? rows_r4(x, o, o + 1) : HEAL_ARGUMENT); }
 void k_R5(const float *x, int64_t *o, size_t n) {
   int32_t at = -1;
@@ -124,6 +127,20 @@ void k_F1_lines(const double *re, const double *im, double *x, double *y, size_t
 void k_F2(const double *re, const double *im, double *x, double *y, size_t m, size_t n) {
   must(m == 512 && n == 512 ? rows_f2_512x512(re, im, x, y) : HEAL_ARGUMENT);
 }
+
+/* Sorts of 2^20 elements, and factorisations of 500 rows. */
+#define N20 (1u << 20)
+void k_O1_f32(const float *x, float *o, size_t n) { must(n == N20 ? rows_o1_f32(x, o) : HEAL_ARGUMENT); }
+void k_O1_f64(const double *x, double *o, size_t n) { must(n == N20 ? rows_o1_f64(x, o) : HEAL_ARGUMENT); }
+void k_O1_i32(const int32_t *x, int32_t *o, size_t n) { must(n == N20 ? rows_o1_i32(x, o) : HEAL_ARGUMENT); }
+void k_O2_f32(const float *x, int32_t *o, size_t n) { must(n == N20 ? rows_o2_f32(x, o) : HEAL_ARGUMENT); }
+void k_O2_f64(const double *x, int32_t *o, size_t n) { must(n == N20 ? rows_o2_f64(x, o) : HEAL_ARGUMENT); }
+void k_O3_f32(const float *x, float *o, size_t n) { must(n == N20 ? rows_o3_f32(x, o) : HEAL_ARGUMENT); }
+void k_D1(const double *a, double *o, size_t n) { must(n == 500 ? rows_d1(a, o) : HEAL_ARGUMENT); }
+void k_D2(const double *a, double *o, size_t n) { must(n == 500 ? rows_d2(a, o) : HEAL_ARGUMENT); }
+void k_D3(const double *a, const double *b, double *o, size_t n) { must(n == 500 ? rows_d3(a, b, o) : HEAL_ARGUMENT); }
+void k_D4(const double *a, double *o, size_t n) { must(n == 500 ? rows_d4(a, o) : HEAL_ARGUMENT); }
+void k_D5(const double *a, double *q, double *r, size_t n) { must(n == 500 ? rows_d5(a, q, r) : HEAL_ARGUMENT); }
 
 #define N22 (1u << 22)
 #define N13 (1u << 13)
