@@ -104,18 +104,24 @@ type RowStaging struct {
 	Known  bool  // that the lengths of all rows are
 }
 
-// Counts are the numbers of rows that may go to stages at a time, fewest first.
+// Counts are the numbers of rows that may go to stages at a time, fewest first. Those that are vectors there have one.
 func (t *RowStaging) Counts() (out []int64) {
+	if t.Down {
+		return []int64{t.Rows}
+	}
 	for n := t.Fewest; n <= t.Rows; n *= 2 {
 		out = append(out, n)
 	}
 	return out
 }
 
-// RowBytes is how many bytes a row of an operand takes in its stage, for so many columns: an odd number of lines,
-// because rows a power of two apart would share few places of the first-level cache.
+// RowBytes is how many bytes a row of an operand takes in its stage, for so many columns. Where it is in one place that
+// is an odd number of lines, because rows a power of two apart would share few places of the first-level cache.
 func (t *RowStaging) RowBytes(o *RowOperand, columns int64) int64 {
 	bytes := columns * int64(t.Kernel.Params[o.Stage].DType.Bytes())
+	if t.Down {
+		return bytes
+	}
 	return (bytes+2*LineBytes-1)/(2*LineBytes)*(2*LineBytes) + LineBytes
 }
 
@@ -136,14 +142,46 @@ func (c Code) RowStagingOf(k *kernel.Kernel, d *kernel.Directive) (*RowStaging, 
 		row, narrowest = row+t.RowBytes(o, n), min(narrowest, s.Kernel.Params[o.Stage].DType.Bytes())
 	}
 	t.Rows = int64(p.RowBytes / narrowest)
-	if d != nil {
+	if t.Down {
+		t.Rows = c.columnsSideBySide(s)
+	}
+	switch {
+	case d != nil && t.Down: // more may have no room
+		t.Rows = min(t.Rows, d.Get("rows"))
+	case d != nil:
 		t.Rows = d.Get("rows")
 	}
-	t.Fewest = min(t.Fewest, t.Rows)
+	if t.Rows == 0 {
+		return nil, "columns are no vectors in stages, either"
+	}
+	if t.Fewest = min(t.Fewest, t.Rows); t.Down {
+		t.Fewest = t.Rows
+		s.Rewrite(t.Rows)
+	}
 	if t.Known && t.Fewest*row > t.Bytes {
 		return nil, fmt.Sprintf("%d rows of %d bytes have no room", t.Fewest, row)
 	}
 	return t, ""
+}
+
+// columnsSideBySide is how many columns are a vector once they lie side by side in stages, 0 where they are none.
+func (c Code) columnsSideBySide(s *transform.StagedRows) int64 {
+	tried := *s
+	copied := *s.Kernel
+	copied.Body = copied.Body.Clone()
+	tried.Kernel = &copied
+	tried.Rewrite(LineBytes)
+	in := scope{Code: c, k: &copied, settled: map[kernel.Ref]bool{}, phase: scalar.None}
+	in.rejected = &[]kernel.Rejection{}
+	in.Types, in.Params, in.Lets = copied.Types, copied.Params, map[kernel.Ref]*scalar.Instr{}
+	in.define(s.Before)
+	n := int64(0)
+	for _, d := range in.parallel(copied.Axes[s.Across].Var, bounds{split: true}, copied.Body) {
+		if d.On == copied.Axes[s.Across].Var && (d.Kind == "strip" || d.Kind == "vector") {
+			n = max(n, d.Get("width"))
+		}
+	}
+	return n
 }
 
 // inRows is the code of a row in stages, which are memory of the kernel.
@@ -166,13 +204,13 @@ func (s *scope) stageRows() (d *kernel.Directive, why string) {
 	}
 	inner := s.inRows(t)
 	v := s.k.Axes[t.Across].Var
-	if w, _ := inner.vectorWidth(v, t.Kernel.Body); w > 0 {
+	if w, _ := inner.vectorWidth(v, t.Kernel.Body); w > 0 && !t.Down {
 		return nil, "neighbouring rows would be vectors in stages, too"
 	}
 	d = kernel.NewDirective("stage", v, t.Rows).
 		Because(fmt.Sprintf("rows that lie along this axis: %d", len(t.Operands)))
 	for _, o := range t.Operands {
-		if n, known := o.Across.Const(); (!known || n == 1 || n == -1) &&
+		if n, known := o.Across.Const(); !t.Down && (!known || n == 1 || n == -1) &&
 			kernel.Directives(d.Sub).OfBuffer("prefetch", o.Param) == nil {
 			d.Add(prefetch(o.Param, 2).Set("row", int64(s.Machine.Profile.Stage.Ahead)).
 				Because("its pieces of a column are too short for the processor's own prefetcher"))
@@ -180,7 +218,11 @@ func (s *scope) stageRows() (d *kernel.Directive, why string) {
 	}
 	d.Add(inner.inside(&kernel.Block{Stmts: t.Before})...)
 	inner.define(t.Before)
-	d.Add(inner.inside(t.Kernel.Body)...)
+	if t.Down {
+		d.Add(inner.parallel(v, bounds{split: true}, t.Kernel.Body)...)
+	} else {
+		d.Add(inner.inside(t.Kernel.Body)...)
+	}
 	if !t.Known {
 		plain := *s
 		d.Add(kernel.NewDirective("else", scalar.None).Add(slices.Concat(plain.nextRows(),

@@ -29,12 +29,15 @@ func (o *open) whole() (text, result string) {
 	return "+/(" + x + ")", elem
 }
 
-// inRows goes along the rows of a view: they are reduced, and read again.
+// inRows goes along the rows of a view, or down its columns: they are reduced, and read again.
 func (o *open) inRows() (text, result string) {
 	elem, x, names := o.turnedView(1 + o.r.IntN(4)*300)
 	last := fmt.Sprint(len(names) - 1)
 	if len(names) == 3 && o.r.IntN(3) == 0 {
 		last = "(1, 2)"
+	}
+	if o.r.IntN(4) == 0 {
+		last = "0"
 	}
 	same := shapedAs(elem, names...)
 	switch o.r.IntN(6) {

@@ -43,6 +43,8 @@ fn some[M, N](x: T[M, 2*N]) -> T[M, N] = {
     let v = x[.., 0..2*N by 2];
     v .- +/[axis=1, keep](v .* x[.., N..])
 }
+fn down[M, N](x: T[M, N]) -> (T[N], T[N]) = (+/[axis=0](x), +/[axis=0](x .* x))
+fn below[M, N](x: T[M, N], y: T[M, N]) -> T[M, N] = x .- +/[axis=0, keep](x .* y)
 fn sums[M, N](x: T[M, N]) -> T[M, N] = cumsum(x, axis = 1)
 fn ascending[M, N](x: T[M, N]) -> T[M, N] = sort(x, axis = 1)
 fn pieces[M, N](x: T[M, N], y: T[M, N]) -> T[M, 2*N] = {

@@ -7,6 +7,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/llvm/loops"
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -58,8 +59,12 @@ func (s *rowStager) memory() {
 		for _, e := range o.Extents {
 			n = s.Mul(n, s.Dim(e))
 		}
+		most := n
+		if o.Chunk != scalar.None {
+			most = s.int(kernel.Columns.Chunk())
+		}
 		size := int64(params[o.Stage].DType.Bytes())
-		pitch := s.pitchOf(o, n, size)
+		pitch := s.pitchOf(o, most, size)
 		s.columns, s.pitch, before = append(s.columns, n), append(s.pitch, pitch), append(before, row)
 		row = s.Add(row, s.Mul(pitch, s.int(size)))
 	}
@@ -98,6 +103,9 @@ func (s *rowStager) memory() {
 
 // pitchOf is how many elements lie from a row of so many columns to the next.
 func (s *rowStager) pitchOf(o *schedule.RowOperand, columns value.Value, size int64) value.Value {
+	if s.Down {
+		return columns
+	}
 	if n, known := build.ConstantInt(columns); known {
 		return s.int(s.RowBytes(o, n) / size)
 	}
@@ -152,6 +160,22 @@ func (s *rowStager) loops(begin, end value.Value) {
 // rows goes along the rows [r, rEnd). Rows before them are copied, too, where they would be no whole squares else.
 func (s *rowStager) rows(r, rEnd value.Value) {
 	axis := s.Kernel.Axes[s.Across]
+	if s.Down {
+		for i := range s.Operands {
+			o := &s.Operands[i]
+			lo, hi := value.Value(s.int(0)), s.columns[i]
+			if o.Chunk != scalar.None {
+				n := s.int(kernel.Columns.Chunk())
+				lo = s.Mul(s.Env[o.Chunk].V, n)
+				hi = s.Min(s.Add(lo, n), hi)
+			}
+			s.columnFiller(i, r, lo).fill(lo, hi, r, rEnd)
+			first := s.Sub(s.Sub(s.int(0), r), s.Mul(lo, s.count))
+			s.Bufs[o.Stage] = s.Cur.NewGetElementPtr(build.MemoryType(s.Params[o.Stage].DType), s.mems[i], first)
+		}
+		loops.Parallel(s.Func, axis.Var, r, rEnd, true, s.Kernel.Body)
+		return
+	}
 	all := s.Extent(axis.Extent)
 	first := s.Min(r, s.Sub(all, s.count))
 	first = s.Cur.NewSelect(s.Cur.NewICmp(enum.IPredSLT, first, s.int(0)), s.int(0), first)
@@ -170,16 +194,35 @@ func (s *rowStager) rows(r, rEnd value.Value) {
 	})
 }
 
+// begin is the place of row 0 of an operand.
+func (s *rowStager) begin(o *schedule.RowOperand) value.Value {
+	at := s.Dim(o.Row.Offset)
+	for _, t := range o.Row.Terms {
+		if t.Var != s.Kernel.Axes[s.Across].Var {
+			at = s.Add(at, s.Mul(s.Dim(t.Coef), s.Env[t.Var].V))
+		}
+	}
+	return at
+}
+
+// columnFiller brings rows of an operand to its stage, in which their elements are side by side, from row first and
+// from column lo on. What it copies are the columns of these rows: they are as near in the operand as rows are
+// elsewhere.
+func (s *rowStager) columnFiller(i int, first, lo value.Value) *filler {
+	o := &s.Operands[i]
+	begin := s.begin(o)
+	return &filler{Func: s.Func, param: o.Param, d: s.Params[o.Stage].DType, mem: s.mems[i], across: o.Coefs[0],
+		columns: []fillerAxis{{o.Across, s.int(1)}},
+		at: func(column, row value.Value) value.Value {
+			return s.Add(s.Mul(s.Cur.NewSub(column, lo), s.count), s.Cur.NewSub(row, first))
+		},
+		row: func(column value.Value) value.Value { return s.Add(begin, s.Mul(s.Dim(o.Coefs[0]), column)) }}
+}
+
 // filler brings rows of an operand to its stage, where the row first is the first one.
 func (s *rowStager) filler(i int, first value.Value) *filler {
 	o := &s.Operands[i]
-	axis := s.Kernel.Axes[s.Across].Var
-	other := s.Dim(o.Row.Offset)
-	for _, t := range o.Row.Terms {
-		if t.Var != axis {
-			other = s.Add(other, s.Mul(s.Dim(t.Coef), s.Env[t.Var].V))
-		}
-	}
+	other := s.begin(o)
 	f := &filler{Func: s.Func, param: o.Param, d: s.Params[o.Stage].DType, mem: s.mems[i], across: o.Across,
 		ask: s.Schedule.OfBuffer("prefetch", o.Param),
 		at: func(row, column value.Value) value.Value {

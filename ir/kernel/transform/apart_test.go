@@ -208,16 +208,20 @@ func stage(k *kernel.Kernel) {
 	transform.Renumber(k)
 }
 
-// stageRows makes a kernel of one row in stages, whose lengths are those of the rows.
+// stageRows makes a kernel of one row in stages, whose lengths are those of the rows, or of 32 columns.
 func stageRows(k *kernel.Kernel) {
 	s, _ := transform.StageRows(k)
 	if s == nil {
 		return
 	}
+	total := types.Lit(1)
+	if s.Down {
+		total = types.Lit(32)
+		s.Rewrite(32)
+	}
 	k.Body = &kernel.Block{Stmts: append(s.Before, s.Kernel.Body.Stmts...)}
 	k.Params, k.Types = s.Kernel.Params, s.Kernel.Types
 	for _, o := range s.Operands {
-		total := types.Lit(1)
 		for _, n := range o.Extents {
 			total, _ = total.Mul(n)
 		}

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"healc/ir/kernel"
@@ -207,10 +208,20 @@ func (s *Staged) across() int {
 //	over %0 in 0..M { %1 = reduce sum lanes %2 in 0..N { %3 = load stage[%2]; ... }; loop %4 in 0..N { ... } }
 //
 // All of a row is copied, so an operand goes there only if the kernel reads all of it, whatever way its branches go.
+//
+// Sums down columns have an order of their own, in which neighbouring columns are a vector. Where columns lie in order,
+// each element of such a vector is in another line. There the stage has the elements of some columns side by side:
+//
+//	over %0 in 0..N { %1 = reduce sum columns %2 in 0..M { %3 = load x[%2 + M*%0]; ... } ... }
+//
+// becomes, for some columns from %first on,
+//
+//	over %0 in 0..N { %1 = reduce sum columns %2 in 0..M { %3 = load stage[64*%2 + %0 - %first]; ... } ... }
 
 // StagedRows is a kernel that reads its rows from stages.
 type StagedRows struct {
 	Kernel   *kernel.Kernel // whose body is that of one row, with a parameter for each stage
+	Down     bool           // what the loops go along lies in order, and stages have the elements of rows side by side
 	Before   []kernel.Stmt  // computed before the axes
 	Across   int            // the axis of the kernel whose positions are the rows
 	Operands []RowOperand
@@ -224,19 +235,38 @@ type RowOperand struct {
 	Across  types.Dim     // from a row to the next
 	Extents []types.Dim   // of the loops along a row, outermost first
 	Coefs   []types.Dim   // what the place in the operand moves by along each of them
+	Chunk   kernel.Ref    // the number of the chunk of the row that is read; None: all of it
+}
+
+// alongLoop is a loop along a row, or along a chunk of it.
+type alongLoop struct {
+	kernel.Axis
+	chunk kernel.Ref
+}
+
+// loopsOf are the loops inside of others that go along axes.
+func loopsOf(loops []alongLoop, chunk kernel.Ref, axes ...kernel.Axis) []alongLoop {
+	loops = slices.Clip(loops)
+	for _, a := range axes {
+		loops = append(loops, alongLoop{a, chunk})
+	}
+	return loops
 }
 
 // same reports that two operands are the same elements in the same order.
 func (o *RowOperand) same(p *RowOperand) bool {
-	return o.Param == p.Param && o.Row.Offset.Equal(p.Row.Offset) &&
+	return o.Param == p.Param && o.Chunk == p.Chunk && o.Row.Offset.Equal(p.Row.Offset) &&
 		slices.EqualFunc(o.Row.Terms, p.Row.Terms, func(x, y kernel.Term) bool {
 			return x.Var == y.Var && x.Coef.Equal(y.Coef)
 		}) && slices.EqualFunc(o.Extents, p.Extents, types.Dim.Equal) &&
 		slices.EqualFunc(o.Coefs, p.Coefs, types.Dim.Equal)
 }
 
-// Columns is how many elements a row has, if that is known.
+// Columns is how many elements are read of a row at most, if that is known.
 func (o *RowOperand) Columns() (n int64, known bool) {
+	if o.Chunk != scalar.None {
+		return kernel.Columns.Chunk(), true
+	}
 	n = 1
 	for _, e := range o.Extents {
 		m, known := e.Const()
@@ -255,13 +285,23 @@ func StageRows(k *kernel.Kernel) (s *StagedRows, why string) {
 		return nil, ""
 	}
 	before, body := HoistInvariants(k)
-	s = &StagedRows{Before: before, Across: -1}
+	if s, why = stageRows(k, before, body, false); s == nil {
+		if s, _ := stageRows(k, before, body, true); s != nil {
+			return s, ""
+		}
+	}
+	return s, why
+}
+
+// stageRows is StageRows for rows that do not lie in order, or where down says so for columns that do.
+func stageRows(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, down bool) (s *StagedRows, why string) {
+	s = &StagedRows{Before: before, Across: -1, Down: down}
 	copied := *k
 	s.Kernel = &copied
 	copied.Params, copied.Types, copied.Body = slices.Clip(k.Params), slices.Clip(k.Types), body.Clone()
 	nearest, known := int64(0), false
 	for i := len(k.Axes) - 1; i >= 0; i-- {
-		try := &StagedRows{Kernel: s.Kernel, Across: i}
+		try := &StagedRows{Kernel: s.Kernel, Across: i, Down: down}
 		if a := k.Axes[i]; a.Begin == 0 && a.Extent.Div <= 1 && !analysis.IsShort(a) {
 			try.Operands = try.always(copied.Body, nil)
 		}
@@ -291,13 +331,19 @@ func StageRows(k *kernel.Kernel) (s *StagedRows, why string) {
 		p := kernel.Param{Name: fmt.Sprint("stage", i), DType: k.Params[o.Param].DType}
 		copied.Params = append(copied.Params, p)
 	}
-	s.rewrite(copied.Body, nil)
+	if down {
+		return s, ""
+	}
+	s.Rewrite(0)
 	rowCaches(&copied, true)
 	return s, ""
 }
 
+// Rewrite has the loads of staged operands go to the stages. Where elements of rows lie side by side there, so many do.
+func (s *StagedRows) Rewrite(rows int64) { s.rewrite(s.Kernel.Body, nil, rows) }
+
 // always are the operands all of whose elements a block reads in each row.
-func (s *StagedRows) always(b *kernel.Block, loops []kernel.Axis) (out []RowOperand) {
+func (s *StagedRows) always(b *kernel.Block, loops []alongLoop) (out []RowOperand) {
 	add := func(more ...RowOperand) {
 		for i := range more {
 			if !slices.ContainsFunc(out, func(o RowOperand) bool { return o.same(&more[i]) }) {
@@ -312,10 +358,10 @@ func (s *StagedRows) always(b *kernel.Block, loops []kernel.Axis) (out []RowOper
 				add(*o)
 			}
 		case *kernel.Loop:
-			add(s.always(st.Body, append(slices.Clip(loops), st.Axis))...)
+			add(s.always(st.Body, loopsOf(loops, scalar.None, st.Axis))...)
 		case *kernel.Reduce:
-			if st.Chunk == scalar.None {
-				add(s.always(st.Body, append(slices.Clip(loops), st.Axes...))...)
+			if st.Chunk == scalar.None || s.isChunk(st) {
+				add(s.always(st.Body, loopsOf(loops, st.Chunk, st.Axes...))...)
 			}
 		case *kernel.If:
 			other := s.always(st.Else, loops)
@@ -327,9 +373,15 @@ func (s *StagedRows) always(b *kernel.Block, loops []kernel.Axis) (out []RowOper
 	return out
 }
 
+// isChunk reports that a reduction is of a chunk of a column, whose number an axis of the kernel counts.
+func (s *StagedRows) isChunk(r *kernel.Reduce) bool {
+	return s.Down && r.Order == kernel.Columns && len(r.Axes) == 1 && slices.ContainsFunc(s.Kernel.Axes,
+		func(a kernel.Axis) bool { return a.Var == r.Chunk && a.Var != s.Kernel.Axes[s.Across].Var })
+}
+
 // operand is what an access inside of loops goes through, nil where that is no row which goes to a stage.
-func (s *StagedRows) operand(param int, at kernel.Access, loops []kernel.Axis) *RowOperand {
-	o := &RowOperand{Param: param, Row: kernel.Access{Offset: at.Offset}}
+func (s *StagedRows) operand(param int, at kernel.Access, loops []alongLoop) *RowOperand {
+	o := &RowOperand{Param: param, Row: kernel.Access{Offset: at.Offset}, Chunk: scalar.None}
 	coefs := map[kernel.Ref]types.Dim{}
 	for _, t := range at.Terms {
 		if _, twice := coefs[t.Var]; twice {
@@ -351,6 +403,9 @@ func (s *StagedRows) operand(param int, at kernel.Access, loops []kernel.Axis) *
 	if near = max(near, -near); known && near == 0 {
 		return nil
 	}
+	if s.Down && !known {
+		near = math.MaxInt64 // some number of times an extent, as a rule
+	}
 	for _, a := range loops {
 		c, there := coefs[a.Var]
 		n, sized := a.Extent.Dim.Const()
@@ -363,10 +418,13 @@ func (s *StagedRows) operand(param int, at kernel.Access, loops []kernel.Axis) *
 			continue
 		}
 		far, farKnown := c.Const()
-		if farKnown && (!known || max(far, -far) <= near) {
+		switch far = max(far, -far); {
+		case s.Down && (!farKnown || far >= near || len(o.Extents) > 0):
+			return nil
+		case !s.Down && farKnown && (!known || far <= near):
 			return nil
 		}
-		o.Extents, o.Coefs = append(o.Extents, a.Extent.Dim), append(o.Coefs, c)
+		o.Extents, o.Coefs, o.Chunk = append(o.Extents, a.Extent.Dim), append(o.Coefs, c), a.chunk
 		delete(coefs, a.Var)
 	}
 	if n, known := o.Columns(); len(coefs) > 0 || len(o.Extents) == 0 || known && n <= analysis.Unrolled {
@@ -378,7 +436,7 @@ func (s *StagedRows) operand(param int, at kernel.Access, loops []kernel.Axis) *
 // pays says why the operands stay where they are. Vectors over neighbouring rows read and write whole lines, once for
 // each loop: that is enough unless rows are read again and keep the lanes of their reductions, or are written in order.
 func (s *StagedRows) pays() (why string) {
-	again, lanes, along := false, false, false
+	again, lanes, along, columns := false, false, false, false
 	results := map[kernel.Ref]bool{}
 	var walk func(b *kernel.Block)
 	walk = func(b *kernel.Block) {
@@ -393,6 +451,7 @@ func (s *StagedRows) pays() (why string) {
 				walk(st.Else)
 			case *kernel.Reduce:
 				again, lanes = again || reads, lanes || st.Order == kernel.Lanes
+				columns = columns || st.Order == kernel.Columns
 				reads = true
 			case *kernel.Loop:
 				again = again || reads
@@ -408,14 +467,13 @@ func (s *StagedRows) pays() (why string) {
 		}
 	}
 	walk(s.Kernel.Body)
-	if again && lanes || along {
+	if s.Down && columns || !s.Down && (again && lanes || along) {
 		return ""
 	}
 	return "each line of its rows is read and written once"
 }
 
-// rewrite has the loads of staged operands go to the stages.
-func (s *StagedRows) rewrite(b *kernel.Block, loops []kernel.Axis) {
+func (s *StagedRows) rewrite(b *kernel.Block, loops []alongLoop, rows int64) {
 	for _, st := range b.Stmts {
 		switch st := st.(type) {
 		case *kernel.Load:
@@ -428,6 +486,10 @@ func (s *StagedRows) rewrite(b *kernel.Block, loops []kernel.Axis) {
 				continue
 			}
 			terms, behind := []kernel.Term{}, types.Lit(1)
+			if s.Down {
+				terms = append(terms, kernel.Term{Coef: behind, Var: s.Kernel.Axes[s.Across].Var})
+				behind = types.Lit(rows)
+			}
 			for _, a := range slices.Backward(loops) {
 				if slices.ContainsFunc(st.At.Terms, func(t kernel.Term) bool { return t.Var == a.Var }) {
 					terms = append(terms, kernel.Term{Coef: behind, Var: a.Var})
@@ -437,14 +499,14 @@ func (s *StagedRows) rewrite(b *kernel.Block, loops []kernel.Axis) {
 			slices.Reverse(terms)
 			st.Param, st.At = s.Operands[i].Stage, kernel.Access{Terms: terms}
 		case *kernel.Loop:
-			s.rewrite(st.Body, append(slices.Clip(loops), st.Axis))
+			s.rewrite(st.Body, loopsOf(loops, scalar.None, st.Axis), rows)
 		case *kernel.Reduce:
-			s.rewrite(st.Body, append(slices.Clip(loops), st.Axes...))
+			s.rewrite(st.Body, loopsOf(loops, st.Chunk, st.Axes...), rows)
 		case *kernel.Iterate:
-			s.rewrite(st.Body, loops)
+			s.rewrite(st.Body, loops, rows)
 		case *kernel.If:
-			s.rewrite(st.Then, loops)
-			s.rewrite(st.Else, loops)
+			s.rewrite(st.Then, loops, rows)
+			s.rewrite(st.Else, loops, rows)
 		}
 	}
 }
