@@ -37,6 +37,7 @@ func CSE(m *ir.Module, remark Remark) error {
 
 type merger struct {
 	m      *ir.Module
+	effect *ir.Effects
 	with   map[*ir.Value]*ir.Value
 	known  map[string]*ir.Op // visible operations by their key
 	ids    map[*ir.Value]uint64
@@ -48,9 +49,9 @@ type merger struct {
 }
 
 func newMerger(m *ir.Module) *merger {
-	return &merger{m: m, with: map[*ir.Value]*ir.Value{}, known: map[string]*ir.Op{}, ids: map[*ir.Value]uint64{},
-		arrays: map[uint64][]*ir.Array{}, bodies: map[*ir.Block]bodyKey{}, texts: map[string]uint64{},
-		seed: maphash.MakeSeed()}
+	return &merger{m: m, effect: ir.NewEffects(m), with: map[*ir.Value]*ir.Value{}, known: map[string]*ir.Op{},
+		ids: map[*ir.Value]uint64{}, arrays: map[uint64][]*ir.Array{}, bodies: map[*ir.Block]bodyKey{},
+		texts: map[string]uint64{}, seed: maphash.MakeSeed()}
 }
 
 func (c *merger) resolve(vs []*ir.Value) {
@@ -69,7 +70,7 @@ func (c *merger) block(b *ir.Block) {
 		c.resolve(op.Args)
 		c.regions(op)
 		c.number(op.Results)
-		if c.m.HasEffect(op) {
+		if c.effect.Has(op) {
 			kept = append(kept, op)
 			continue
 		}

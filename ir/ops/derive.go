@@ -254,81 +254,154 @@ func (t *tape) where(c, x, y *ir.Value) *ir.Value { return t.Emit(Select, nil, c
 // InlineRegionCalls puts the bodies of functions in the place of their calls in b and below it, but those that
 // recurse: what is differentiated has to be seen as a whole.
 func InlineRegionCalls(m *ir.Module, b *ir.Block) error {
-	with := map[*ir.Value]*ir.Value{}
-	size := 0
-	if err := inlineCalls(m, b, with, &size); err != nil {
+	in := &callInliner{funcs: map[string]*ir.Func{}, with: map[*ir.Value]*ir.Value{}, number: map[string]int{},
+		open: map[string]bool{}, loops: map[string]bool{}}
+	for _, f := range m.Funcs {
+		in.funcs[f.Name] = f
+	}
+	if _, err := in.block(b, nil); err != nil {
 		return err
 	}
-	ir.Replace(b, with)
+	ir.Replace(b, in.with)
 	return nil
 }
 
-// inlineCalls adds what it puts in place of calls to size.
-func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value, size *int) error {
+// callInliner puts the bodies of functions in the place of calls.
+type callInliner struct {
+	funcs  map[string]*ir.Func
+	with   map[*ir.Value]*ir.Value // what the results of calls became
+	size   int                     // of what was put in the place of calls
+	broken bool                    // rules are not asked for again, in a block that cannot end early
+
+	// Of recursive: the order in which functions were reached, those whose calls are being followed, and those that
+	// recurse.
+	number map[string]int
+	stack  []string
+	open   map[string]bool
+	loops  map[string]bool
+}
+
+// block goes through a block. check, if it is not nil, says of each operation that stays whether it breaks a rule; the
+// block ends before one that does, which is the result.
+func (in *callInliner) block(b *ir.Block, check func(op *ir.Op) *Unfit) (*Unfit, error) {
 	ops := b.Ops
 	b.Ops = make([]*ir.Op, 0, len(ops))
 	for _, op := range ops {
 		for _, r := range op.Regions {
-			if err := inlineCalls(m, r, with, size); err != nil {
-				return err
+			if _, err := in.block(r, nil); err != nil {
+				return nil, err
 			}
 		}
-		if op.Def != Call || recursive(m, op.Str("callee")) {
+		if op.Def != Call || in.recursive(op.Str("callee")) {
+			if check != nil && !in.broken {
+				if bad := check(op); bad != nil {
+					return bad, nil
+				}
+			}
 			b.Ops = append(b.Ops, op)
 			continue
 		}
-		callee, call := m.Func(op.Str("callee")), op.Span
-		if *size += len(callee.Body.Ops); *size > maxDerived {
-			return tooLong(call)
+		sub, bad, err := in.body(op)
+		if err != nil {
+			return nil, err
 		}
-		c := ir.NewCloner()
-		c.Call = &call
-		c.Dims = map[string]types.Dim{}
-		for i, d := range callee.Dims {
-			c.Dims[d] = op.Dims("dims")[i]
-		}
-		for i, p := range callee.Params() {
-			c.Values[p] = op.Args[i]
-		}
-		sub := &ir.Block{}
-		if err := c.Append(sub, callee.Body); err != nil {
-			return err
-		}
-		if err := inlineCalls(m, sub, with, size); err != nil {
-			return err
-		}
-		values := ir.With(c.Dims)
-		bad := Recheck(sub, func(err error) (string, types.Shape) { return err.Error() + values, nil })
-		if bad != nil && StopAt(b, len(b.Ops), bad.Span, bad.Err.Error()+values, nil) {
-			return nil
+		if bad != nil {
+			switch values := ir.With(dimsOf(in.funcs[op.Str("callee")], op)); {
+			case StopAt(b, len(b.Ops), bad.Span, bad.Err.Error()+values, nil):
+				return nil, nil
+			case check != nil: // the block around it may end
+				return bad, nil
+			}
+			in.broken = true
+			sub, _, err = in.body(op)
+			if in.broken = false; err != nil {
+				return nil, err
+			}
 		}
 		b.Ops = append(b.Ops, sub.Ops...)
-		for i, y := range callee.Body.Yields {
-			with[op.Results[i]] = c.Value(y)
-		}
 	}
-	return nil
+	return nil, nil
 }
 
-// recursive reports whether calls lead from the function called name back to it.
-func recursive(m *ir.Module, name string) bool {
-	seen := map[string]bool{}
-	var reaches func(from string) bool
-	reaches = func(from string) bool {
-		f := m.Func(from)
-		if f == nil || seen[from] {
-			return false
-		}
-		seen[from] = true
-		found := false
+// body is what takes the place of a call, with the operation that breaks a rule for the values of its shape parameters,
+// before which it ends.
+func (in *callInliner) body(op *ir.Op) (*ir.Block, *Unfit, error) {
+	callee, call := in.funcs[op.Str("callee")], op.Span
+	if in.size += len(callee.Body.Ops); in.size > maxDerived {
+		return nil, nil, tooLong(call)
+	}
+	c := ir.NewCloner()
+	c.Call, c.Dims = &call, dimsOf(callee, op)
+	for i, p := range callee.Params() {
+		c.Values[p] = op.Args[i]
+	}
+	sub := &ir.Block{}
+	if err := c.Append(sub, callee.Body); err != nil {
+		return nil, nil, err
+	}
+	values := ir.With(c.Dims)
+	bad, err := in.block(sub, func(op *ir.Op) *Unfit {
+		return Recheck(&ir.Block{Ops: []*ir.Op{op}}, func(err error) (string, types.Shape) {
+			return err.Error() + values, nil
+		})
+	})
+	for i, y := range callee.Body.Yields {
+		in.with[op.Results[i]] = c.Value(y)
+	}
+	return sub, bad, err
+}
+
+// dimsOf are the values of the shape parameters of a function in a call.
+func dimsOf(callee *ir.Func, call *ir.Op) map[string]types.Dim {
+	dims := map[string]types.Dim{}
+	for i, d := range callee.Dims {
+		dims[d] = call.Dims("dims")[i]
+	}
+	return dims
+}
+
+// recursive reports whether calls lead from the function called name back to it. Each function is gone through once
+// (Tarjan, "Depth-first search and linear graph algorithms", 1972).
+func (in *callInliner) recursive(name string) bool {
+	if in.number[name] == 0 {
+		in.follow(name)
+	}
+	return in.loops[name]
+}
+
+// follow goes through the calls of a function, and gives the number of the first function that they lead back to.
+func (in *callInliner) follow(name string) int {
+	n := len(in.number) + 1
+	in.number[name], in.open[name] = n, true
+	in.stack = append(in.stack, name)
+	first, itself := n, false
+	if f := in.funcs[name]; f != nil {
 		ir.Walk(f.Body, func(op *ir.Op) {
-			if op.Def == Call && !found {
-				found = op.Str("callee") == name || reaches(op.Str("callee"))
+			if op.Def != Call {
+				return
+			}
+			callee := op.Str("callee")
+			itself = itself || callee == name
+			switch known := in.number[callee]; {
+			case known == 0:
+				first = min(first, in.follow(callee))
+			case in.open[callee]:
+				first = min(first, known)
 			}
 		})
-		return found
 	}
-	return reaches(name)
+	if first < n {
+		return first
+	}
+	at := len(in.stack) - 1
+	for in.stack[at] != name {
+		at--
+	}
+	for _, f := range in.stack[at:] {
+		in.open[f], in.loops[f] = false, itself || len(in.stack)-at > 1
+	}
+	in.stack = in.stack[:at]
+	return first
 }
 
 // CheckGradients tries every derivative of the module and lists why some cannot be taken.

@@ -52,7 +52,7 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 	if remark == nil {
 		remark = func(string, ...any) {}
 	}
-	steps := ir.NewSteps(m)
+	steps, effects := ir.NewSteps(m), ir.NewEffects(m)
 	for _, f := range m.Funcs {
 		if err := expanded(f.Body); err != nil {
 			return err
@@ -64,16 +64,16 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 		for _, k := range f.Updates {
 			changed[f.Params()[k]] = true
 		}
-		if err := fuseBlock(m, steps, f.Body, names, changed, remark); err != nil {
+		if err := fuseBlock(effects, steps, f.Body, names, changed, remark); err != nil {
 			return fmt.Errorf("fusing %s: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-func fuseBlock(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Value]string,
+func fuseBlock(effects *ir.Effects, steps *ir.Steps, block *ir.Block, names map[*ir.Value]string,
 	changed map[*ir.Value]bool, remark func(string, ...any)) error {
-	p := newPlanner(m, steps, block, names, remark)
+	p := newPlanner(effects, steps, block, names, remark)
 	p.changed = changed
 	p.plan()
 	groups, of := p.groups()
@@ -86,7 +86,7 @@ func fuseBlock(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Val
 			continue
 		}
 		for _, r := range op.Regions { // only steps have regions now
-			if err := fuseBlock(m, steps, r, names, nil, remark); err != nil {
+			if err := fuseBlock(effects, steps, r, names, nil, remark); err != nil {
 				return err
 			}
 		}
@@ -103,14 +103,19 @@ type emitter struct {
 	now  map[*ir.Value]*ir.Value // results of kernels, for the values they stand for
 	out  []*ir.Op
 
-	groups []*group
-	wanted map[*ir.Value]bool // by what is no kernel
+	readers map[*ir.Value]int  // how many kernels read a value
+	wanted  map[*ir.Value]bool // by what is no kernel
 }
 
 // emit writes the new operations: in the order of the block, but each after what it reads.
 func (e *emitter) emit(groups []*group) error {
 	p := e.p
-	e.made, e.groups, e.wanted = map[*group]bool{}, groups, map[*ir.Value]bool{}
+	e.made, e.readers, e.wanted = map[*group]bool{}, map[*ir.Value]int{}, map[*ir.Value]bool{}
+	for _, g := range groups {
+		for v := range g.reads {
+			e.readers[v]++
+		}
+	}
 	for _, v := range p.block.Yields {
 		e.wanted[v] = true
 	}
@@ -120,7 +125,7 @@ func (e *emitter) emit(groups []*group) error {
 			units = append(units, op)
 		}
 		if p.host[i] || p.keep[op] {
-			for _, v := range usedBy(op) {
+			for _, v := range p.usedBy(op) {
 				e.wanted[v] = true
 			}
 		}
@@ -147,7 +152,7 @@ func (e *emitter) unit(op *ir.Op) error {
 	p := e.p
 	g := e.of[op]
 	if g == nil {
-		for _, v := range usedBy(op) {
+		for _, v := range p.usedBy(op) {
 			if err := e.before(v); err != nil {
 				return err
 			}
@@ -189,10 +194,11 @@ func (e *emitter) before(v *ir.Value) error {
 // such as the mean of a row beside its variance. What can stop the program is written, so that all of it is computed.
 func (e *emitter) results(g *group) []*ir.Value {
 	outside := func(v *ir.Value) bool {
-		return e.wanted[v] || slices.ContainsFunc(e.groups, func(o *group) bool {
-			_, reads := o.reads[v]
-			return o != g && reads
-		})
+		others := e.readers[v]
+		if _, reads := g.reads[v]; reads {
+			others--
+		}
+		return e.wanted[v] || others > 0
 	}
 	var out []*ir.Value
 	for _, r := range g.roots {

@@ -18,6 +18,8 @@ type group struct {
 	loops bool            // contains loops
 	shape types.Shape     // the longest of the results
 	deps  map[*ir.Op]bool // materialised operations and steps whose results it reads
+
+	first, last int // positions of its roots in the block
 }
 
 // maxRoots bounds the results of a kernel: each is a stream of stores.
@@ -45,7 +47,7 @@ func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 		}
 		g := &group{
 			roots: []*ir.Op{op}, epoch: p.epoch[i], reads: map[*ir.Value]bool{}, deps: map[*ir.Op]bool{},
-			work: p.work[op], shape: op.Results[0].Type.Shape,
+			work: p.work[op], shape: op.Results[0].Type.Shape, first: i, last: i,
 		}
 		p.cone(g.roots, func(v *ir.Value) {
 			g.read(v, p.reads[op][v]) // false for what only dead code of a region reads
@@ -79,7 +81,7 @@ func (g *group) read(v *ir.Value, own bool) {
 }
 
 func (g *group) merge(h *group) {
-	g.roots = append(g.roots, h.roots...)
+	g.roots, g.last = append(g.roots, h.roots...), max(g.last, h.last)
 	for _, v := range h.order {
 		g.read(v, h.reads[v])
 	}
@@ -102,11 +104,24 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 		return nil, "" // its kernel computes rows and nothing beside
 	}
 	for k := len(all) - 1; k >= max(0, len(all)-maxCandidates); k-- {
-		if why := p.gain(all[k], g); why != "" && p.legal(all[k], g, of) {
+		if why := p.gain(all[k], g); why != "" && p.legal(all[k], g, of, cut(all, k)) {
 			return all[k], why
 		}
 	}
 	return nil, ""
+}
+
+// cut is a position before which nothing waits for kernel k: neither it nor what else has a root behind that position
+// has one before it. Kernels are in the order of their first roots, and while the last ones are the candidates, those
+// that are no longer among them have all of their roots before the ones that are.
+func cut(all []*group, k int) int {
+	at := all[k].first
+	for j, low := k-1, k; j >= max(0, low-maxCandidates); j-- {
+		if all[j].last >= at {
+			at, low = all[j].first, j
+		}
+	}
+	return at
 }
 
 // gain says why g should be computed in the kernel h, "" when it should not, by what the two are.
@@ -163,7 +178,7 @@ func (p *planner) bridge(all []*group, of map[*ir.Op]*group) []*group {
 		for i := j - 1; i >= max(0, j-maxCandidates); i-- {
 			h := all[i]
 			why := p.gain(h, g)
-			if why == "" || !p.legal(h, g, of) || !p.legal(g, h, of) {
+			if why == "" || !p.legal(h, g, of, 0) || !p.legal(g, h, of, 0) {
 				continue
 			}
 			p.remark("fused %s into %s: %s", p.name(g.roots[0].Results[0]), p.name(h.roots[0].Results[0]), why)
@@ -242,8 +257,8 @@ func of(g *group, op *ir.Op) bool {
 	return false
 }
 
-// legal reports that g can be computed in the kernel h.
-func (p *planner) legal(h, g *group, of map[*ir.Op]*group) bool {
+// legal reports that g can be computed in the kernel h, for which nothing waits before the position from.
+func (p *planner) legal(h, g *group, of map[*ir.Op]*group, from int) bool {
 	for _, r := range append(append([]*ir.Op{}, h.roots...), g.roots...) {
 		for _, v := range r.Results {
 			if !rowsOf(v.Type.Shape, h.shape) || !rowsOf(v.Type.Shape, g.shape) {
@@ -273,7 +288,12 @@ func (p *planner) legal(h, g *group, of map[*ir.Op]*group) bool {
 		}
 		deps := map[*ir.Op]bool{}
 		if k := of[op]; k != nil {
+			if k.last < from {
+				return false
+			}
 			deps = k.deps
+		} else if p.index[op] < from {
+			return false
 		} else {
 			for _, v := range p.usedBy(op) {
 				if p.mine(v) {

@@ -12,11 +12,11 @@ import (
 
 // A planner decides about one block that stands outside of kernels.
 type planner struct {
-	m      *ir.Module
-	steps  *ir.Steps
-	block  *ir.Block
-	names  map[*ir.Value]string
-	remark func(format string, args ...any)
+	effects *ir.Effects
+	steps   *ir.Steps
+	block   *ir.Block
+	names   map[*ir.Value]string
+	remark  func(format string, args ...any)
 
 	index map[*ir.Op]int    // position in the block
 	last  map[*ir.Value]int // the position of what reads a value last, that of the end for what the block yields
@@ -54,10 +54,10 @@ func (p *planner) mine(v *ir.Value) bool {
 // isFree reports operations that cost nothing outside of kernels: constants and views.
 func isFree(op *ir.Op) bool { return op.Def == ops.Const || op.Def.Traits.Has(ir.View) }
 
-func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Value]string,
+func newPlanner(effects *ir.Effects, steps *ir.Steps, block *ir.Block, names map[*ir.Value]string,
 	remark func(string, ...any)) *planner {
 	p := &planner{
-		m: m, steps: steps, block: block, names: names, remark: remark,
+		effects: effects, steps: steps, block: block, names: names, remark: remark,
 		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
 		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
@@ -65,15 +65,15 @@ func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Va
 	}
 	n := len(block.Ops)
 	p.epoch, p.host = make([]int, n), make([]bool, n)
-	effects := 0
+	passed := 0
 	for i, op := range block.Ops {
-		p.index[op], p.epoch[i] = i, effects
+		p.index[op], p.epoch[i] = i, passed
 		for _, v := range p.usedBy(op) {
 			p.last[v] = i
 		}
 		p.host[i] = p.staysOutside(op)
-		if m.HasEffect(op) || op.Def == ops.Stop { // behind which there may be what cannot be
-			effects++
+		if effects.Has(op) || op.Def == ops.Stop { // behind which there may be what cannot be
+			passed++
 		}
 	}
 	for _, v := range block.Yields {
@@ -85,7 +85,7 @@ func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Va
 // staysOutside reports operations that are steps of the plan.
 func (p *planner) staysOutside(op *ir.Op) bool {
 	switch {
-	case p.m.HasEffect(op), op.Def.Class == ir.Fused, op.Def == ops.Stop:
+	case p.effects.Has(op), op.Def.Class == ir.Fused, op.Def == ops.Stop:
 		return true
 	case op.Def == ops.If:
 		return !p.fitsKernel(op)
@@ -138,19 +138,8 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 	return fits && (!tensors || len(op.Results) == 1)
 }
 
-// reads of an operation from its block: operands, and what its regions capture.
-func usedBy(op *ir.Op) []*ir.Value {
-	if len(op.Regions) == 0 {
-		return op.Args
-	}
-	out := append([]*ir.Value{}, op.Args...)
-	for _, r := range op.Regions {
-		out = append(out, ir.Captures(r)...)
-	}
-	return out
-}
-
-// usedBy is usedBy(op), of what stays as it is while it is planned.
+// usedBy are the values that an operation of the block reads: operands, and what its regions capture. It stays as it is
+// until all kernels are written.
 func (p *planner) usedBy(op *ir.Op) []*ir.Value {
 	if len(op.Regions) == 0 {
 		return op.Args
@@ -625,7 +614,7 @@ func (p *planner) whence(op *ir.Op) string {
 	if !op.Span.Valid() {
 		return op.Def.Name
 	}
-	return op.Def.Name + ", " + op.Span.Line(p.m.Home())
+	return op.Def.Name + ", " + op.Span.Line(p.effects.Module.Home())
 }
 
 func (p *planner) name(v *ir.Value) string {

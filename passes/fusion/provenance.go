@@ -302,16 +302,19 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []origin, outer
 	for i, op := range b.Ops {
 		mine[op] = i
 	}
+	beyond := map[*ir.Value]origin{} // of what is outside, which may be many regions away
 	var inside func(x *ir.Value) origin
 	inside = func(x *ir.Value) origin {
 		if p, ok := known[x]; ok {
 			return p
 		}
-		if x.Def == nil {
-			return outer(x)
-		}
 		if _, ok := mine[x.Def]; !ok {
-			return outer(x)
+			p, ok := beyond[x]
+			if !ok {
+				p = outer(x)
+				beyond[x] = p
+			}
+			return p
 		}
 		p := origin{axis: -1}.through(t.id(x))
 		for _, a := range x.Def.Args {

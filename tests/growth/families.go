@@ -150,8 +150,26 @@ var Families = []Family{
 		return "fn f[N](x: f32[N]) -> f32 = {\nlet y = 0.0;\n" +
 			lines(n, "let y = y + +/(concat((x, x)) .* %d.0);\n") + "y }"
 	}},
-	{"else ifs of a kernel", Code, 25, func(n int) string {
+	{"else ifs of a kernel", Code, 50, func(n int) string {
 		return "fn f(x: i32) -> i32 = " + lines(n, "if x == %[1]d { %[2]d } else ") + "{ 0 }"
+	}},
+	{"else ifs of tensors", Code, 25, func(n int) string {
+		return "fn f(x: i32, y: f32[8]) -> f32[8] = " + lines(n, "if x == %[1]d { y .+ %[2]d.0 } else ") + "{ y }"
+	}},
+	{"patterns", Code, 50, func(n int) string {
+		return "fn f(x: i32) -> i32 = match x {\n" + lines(n, "%[1]d => %[2]d,\n") + "_ => 0,\n}"
+	}},
+	{"slices", Code, 100, func(n int) string {
+		return "fn f(x: f32[4000]) -> f32[4000] = {\nlet mut y = x;\n" +
+			lines(n, "y[%[1]d..%[1]d + 3] = y[%[2]d..%[2]d + 3] .+ 1.0;\n") + "y }"
+	}},
+	{"derivative of a derivative", Code, 10, func(n int) string {
+		return "fn g(x: f32) -> f32 = {\nlet y = x;\n" + strings.Repeat("let y = y * x + sin(y);\n", n) +
+			"y }\nfn f(x: f32) -> f32 = grad(grad(g))(x)"
+	}},
+	{"derivative of functions", Code, 50, func(n int) string {
+		return "fn f0(x: f32) -> f32 = x\n" + lines(n, "fn f%[2]d(x: f32) -> f32 = f%[1]d(x) * sin(x)\n") +
+			last("fn f(x: f32) -> f32 = grad(f%d)(x)", n)
 	}},
 	{"requirements", Code, 25, func(n int) string {
 		return "fn f(x: f32[8]) -> f32[8] = {\nlet y = x;\n" +

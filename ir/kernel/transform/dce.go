@@ -25,12 +25,10 @@ type deadCode map[kernel.Ref]bool
 func (d deadCode) block(b *kernel.Block) {
 	var kept []kernel.Stmt
 	for _, st := range slices.Backward(b.Stmts) {
-		if !hasEffect(st) {
-			needed := false
-			kernel.Visitor{Define: func(r *kernel.Ref) { needed = needed || d[*r] }}.Stmt(st)
-			if !needed {
-				continue
-			}
+		needed := false
+		kernel.Visitor{Define: func(r *kernel.Ref) { needed = needed || d[*r] }}.Stmt(st)
+		if !needed && !hasEffect(st) {
+			continue
 		}
 		kernel.Visitor{Read: func(r *kernel.Ref) { d[*r] = true }}.Stmt(st)
 		kernel.Visitor{Block: d.block}.Stmt(st)

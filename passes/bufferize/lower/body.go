@@ -28,6 +28,7 @@ type body struct {
 	frame      *frame
 	frames     int
 	owner      map[*ir.Value]*ir.Block
+	failing    ir.Failing
 	op         *ir.Op // the operation whose element is written, for the sites of checks
 	checkDepth int    // the deepest scope that got a check or a call since the innermost pull began
 	leaf       func(v *ir.Value, at []kernel.Ref) kernel.Ref
@@ -88,7 +89,7 @@ type scope struct {
 }
 
 func newBody(u Unit) *body {
-	b := &body{unit: u, paramOf: map[int]int{}, owner: map[*ir.Value]*ir.Block{}}
+	b := &body{unit: u, paramOf: map[int]int{}, owner: map[*ir.Value]*ir.Block{}, failing: ir.Failing{}}
 	b.open(axisScope, true)
 	return b
 }

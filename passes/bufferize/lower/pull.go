@@ -233,7 +233,7 @@ func (b *body) Region(op *ir.Op, r, yield int, args, at []kernel.Ref) kernel.Ref
 func (b *body) force(block *ir.Block) {
 	var full map[*ir.Value]bool
 	for _, op := range block.Ops {
-		if !op.MayFail() {
+		if !b.failing.May(op) {
 			continue
 		}
 		if full == nil {

@@ -23,7 +23,7 @@ func Build(m *ir.Module, entry string, inputs [][]types.Dim, passes transform.Op
 		return nil, fmt.Errorf("there is no function `%s`", entry)
 	}
 	u := &unit{
-		src: m, steps: ir.NewSteps(m),
+		src: m, steps: ir.NewSteps(m), effects: ir.NewEffects(m),
 		out:    &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, inputs)},
 		passes: passes,
 		sites:  map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},

@@ -42,7 +42,7 @@ func (fn *function) block(block *ir.Block) {
 // onHost reports that an `if` outside of a fusion chooses between steps: it has effects, or contains what
 // cannot stand in a kernel.
 func (fn *function) onHost(op *ir.Op) bool {
-	if fn.u.src.HasEffect(op) || len(op.Results) == 0 || !lower.AllScalar(op.Results) {
+	if fn.u.effects.Has(op) || len(op.Results) == 0 || !lower.AllScalar(op.Results) {
 		return true
 	}
 	host := false

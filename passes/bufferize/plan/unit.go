@@ -17,6 +17,7 @@ import (
 type unit struct {
 	src     *ir.Module
 	steps   *ir.Steps
+	effects *ir.Effects
 	passes  transform.Options // for the passes over kernels
 	out     *kernel.Module
 	sites   map[siteKey]int
