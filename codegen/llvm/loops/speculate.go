@@ -27,8 +27,9 @@ import (
 //	  compute and store all of them as if no iteration took the rare arm
 //	  if one did, and where less than a block is left: vector after vector, with the branch
 //
-// The vectors of a block stand side by side, except where a branch that all iterations take the same way is left: then
-// a loop goes through them, because there is no more than a vector between two branches.
+// The vectors of a block stand side by side, except where a branch that all iterations take the same way is left, and
+// there are registers for what goes from round to round: then a loop goes through them, because there is no more than a
+// vector between two branches (docs/tuning/compile-effort.md).
 //
 // What was read is kept for nothing then, which counts where there are 16 registers. A kernel that works in place
 // stores after the question.
@@ -114,7 +115,7 @@ func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *
 		}
 		var envs [][]emit.Val
 		var some value.Value
-		if inside := definitions(body); !late && branches(g, body, inside) {
+		if inside := definitions(body); !late && g.Machine.Registers >= 32 && branches(g, body, inside) {
 			put.Start, put.body = g.Cur, inside
 			g.For(x, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 				at(x)
