@@ -133,6 +133,8 @@ var halves = map[string]string{
 	"signal.hann":        "signal.hann[$T, 65]()",
 	"signal.dft":         "{ let (re, _) = signal.dft(vec[$T, 64](), pos[$T, 64]()); re }",
 	"signal.fft":         "{ let (re, _) = signal.fft(vec[$T, 64](), pos[$T, 64]()); re }",
+	"signal.rfft":        "{ let (re, _) = signal.rfft[$T, 32](vec[$T, 64]()); re }",
+	"signal.irfft":       "signal.irfft[$T, 32](vec[$T, 33](), pos[$T, 33]())",
 	"signal.fft2":        "{ let (re, _) = signal.fft2(tall[$T, 8, 8](), tall[$T, 8, 8]()); re }",
 	"signal.ifft2":       "{ let (re, _) = signal.ifft2(tall[$T, 8, 8](), tall[$T, 8, 8]()); re }",
 	"signal.fft3":        "{ let (re, _) = signal.fft3(unsqueeze(tall[$T, 8, 8](), 0), zeros[$T, 1, 8, 8]()); re }",

@@ -221,6 +221,8 @@ var derivatives = map[string]string{
 	"signal.moving_mean": "signal.moving_mean[f64, 6, 3](x * x)",
 	"signal.fft":         "{ let (a, b) = signal.fft(x[0..4] * x[0..4], x[2..6]); concat((a, b), 0) }",
 	"signal.ifft":        "{ let (a, b) = signal.ifft(x[0..4] * x[0..4], x[2..6]); concat((a, b), 0) }",
+	"signal.rfft":        "{ let (a, b) = signal.rfft[f64, 3](x * x); concat((a, b), 0) }",
+	"signal.irfft":       "signal.irfft[f64, 2](x[0..3] * x[1..4], x[3..6])",
 	"signal.fft2":        "{ let (a, b) = signal.fft2(square(x)[0..2], square(x)[1..3]); flatten(concat((a, b), 0)) }",
 	"signal.ifft2":       "{ let (a, b) = signal.ifft2(square(x)[0..2], square(x)[1..3]); flatten(concat((a, b), 0)) }",
 	"signal.fft3": "{ let (a, b) = signal.fft3(unsqueeze(square(x), 0), unsqueeze(square(x), 0)); " +

@@ -16,10 +16,13 @@ import (
 // the result and one of its own. Behind stages with the product s of their radices, with m numbers left of each of s
 // transforms, number p of transform q lies either at q*m + p, so that neighbours in p are neighbours, or at p*s + q.
 // Passes over short transforms go along q, those before along p; the first one that goes along q changes the order,
-// in strips of q that are as long as a line of a cache, so that what it fetches is used before it is gone.
+// in strips of q, so that what it fetches is used before it is gone: the numbers that it loads for one q lie next to
+// each other where it leaves one of each transform, and else in lines that hold those for the next p, too.
 const (
 	// fourierRegisters is how many complex numbers a pass over two stages has at most.
 	fourierRegisters = 16
+	// fourierAlong is how many numbers are left at least where a pass goes along them: a vector and more.
+	fourierAlong = 12
 	// fourierStrip is how many transforms go side by side where the order changes.
 	fourierStrip = 16
 )
@@ -43,7 +46,7 @@ func fourierPasses(n int64, shared bool) []fourierPass {
 			stages = stages[1:]
 		}
 		stages = stages[1:]
-		if p.swap = !along && p.first.Before > p.rest(); p.swap {
+		if p.swap = !along && p.first.Before > p.rest() && p.rest() < fourierAlong; p.swap {
 			along = true
 		}
 		p.along = along
@@ -182,7 +185,7 @@ func (r *fourierRow) pass(f fourierPass) {
 		each(before, func(q scalar.Ref) {
 			p.Apart(types.Lit(rest), 1, func(i scalar.Ref) { r.numbers(f, zero.and(1, q), zero.and(1, i)) })
 		})
-	case f.swap && before%fourierStrip == 0:
+	case f.swap && rest > 1 && before%fourierStrip == 0:
 		each(before/fourierStrip, func(strip scalar.Ref) {
 			each(rest, func(i scalar.Ref) {
 				p.Apart(types.Lit(fourierStrip), 1, func(q scalar.Ref) {
