@@ -13,7 +13,8 @@ import (
 // other way round, and seldom has products of some tiles, rows of some chunks or transforms of several passes. The
 // extents are numbers; the arguments are drawn by who runs it.
 func Large(seed uint64) string {
-	l := &large{r: rand.New(rand.NewPCG(seed, 9)), halves: seed >= halvesSince}
+	l := &large{r: rand.New(rand.NewPCG(seed, 9)), halves: seed >= halvesSince,
+		starts: seed >= startsSince}
 	forms := []func(*large) (text, result string){
 		(*large).product, (*large).product, (*large).reduction, (*large).reduction, (*large).columns,
 		(*large).transform, (*large).turn, (*large).rows, (*large).residues, (*large).scan, (*large).chain,
@@ -21,6 +22,9 @@ func Large(seed uint64) string {
 	}
 	if seed >= sumsSince {
 		forms = append(forms, (*large).sums, (*large).sums)
+	}
+	if l.starts {
+		forms = append(forms, (*large).channels)
 	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
@@ -33,9 +37,13 @@ const halvesSince = 1 << 20
 // sumsSince is the same for sums of products modulo numbers that are not known.
 const sumsSince = 1 << 21
 
+// startsSince is the same for products whose chains start at the elements of a matrix, and for channels.
+const startsSince = 1 << 22
+
 type large struct {
 	r      *rand.Rand
 	halves bool
+	starts bool
 	params []string
 	before string // functions in front of f
 }
@@ -132,6 +140,21 @@ func (l *large) product() (text, result string) {
 	vector := func() string { return l.param(elem, k) }
 	shape := append(batch, m, n)
 	switch kind := l.r.IntN(8); {
+	case l.starts && kind > 5 && batch == nil:
+		step := "s + %s[i, k] * %s[k, j]"
+		if elem[0] == 'f' || elem[0] == 'b' {
+			step = "fma(%s[i, k], %s[k, j], s)"
+		}
+		if l.r.IntN(3) == 0 { // of several pieces
+			k = 400 + l.r.IntN(800)
+			for m*k*n > 3_000_000 {
+				m, n = 1+m*2/3, 1+n*2/3
+			}
+			shape = []int{m, n}
+		}
+		start, x, y := l.param(elem, m, n), l.param(elem, m, k), l.param(elem, k, n)
+		text = fmt.Sprintf("tabulate(%d, %d, |i, j| fold(%s[i, j], |s, k| "+fmt.Sprintf(step, x, y)+", 0..%d))", m, n,
+			start, k)
 	case kind == 0 && batch == nil:
 		text, shape = vector()+" @ "+factor(k, n), []int{n}
 	case kind == 1 && batch == nil:
@@ -397,6 +420,27 @@ func (l *large) sums() (text, result string) {
 	return fmt.Sprintf("modmul_axis_sum(%s, %s, %s, 0)", factor(), factor(), p), tensorOf(word, n)
 }
 
+// channels are operations modulo another number in each row, of numbers of any size or of residues.
+func (l *large) channels() (text, result string) {
+	rows, n := 1+l.r.IntN(6), l.size(3000)
+	ps := make([]string, rows)
+	for i := range ps {
+		ps[i] = "(" + l.modulus("i64") + " as i64)"
+	}
+	x, y := l.param("i64", rows, n), l.param("i64", rows, n)
+	factor := func(x string) string {
+		if l.r.IntN(2) == 0 {
+			return "mod(" + x + ", p)"
+		}
+		return x
+	}
+	text = fmt.Sprintf("modmul(%s, %s, p)", factor(x), factor(y))
+	if l.r.IntN(2) == 0 {
+		text = fmt.Sprintf("modsum(%s, %s, p)", text, factor(x))
+	}
+	return "{ let p = unsqueeze([" + strings.Join(ps, ", ") + "], 1); " + text + " }", tensorOf("i64", rows, n)
+}
+
 // scan are scans along either axis.
 func (l *large) scan() (text, result string) {
 	elem := l.number()
@@ -497,7 +541,7 @@ func Symbolic(text string) (string, map[string]int64) {
 		}
 	}
 	name := fmt.Sprint(most)
-	if strings.Count(head, name) == 0 {
+	if !slices.Contains(number.FindAllString(head, -1), name) {
 		return text, nil
 	}
 	text = number.ReplaceAllStringFunc(text, func(word string) string {
