@@ -101,9 +101,9 @@ func TestGoPackage(t *testing.T) {
 	}
 	dir := goModule(t, string(main))
 	// A package needs nothing that compiles: the runtime, the types, the numbers that profiles are, what opens files,
-	// and what takes panics from one goroutine to another.
+	// what takes panics from one goroutine to another, and what waits no longer than a context lasts.
 	needs := []string{"healc/lang/types", "healc/codegen/target/profile", "healc/internal/regular",
-		"healc/internal/caught"}
+		"healc/internal/caught", "healc/internal/until"}
 	for line := range strings.Lines(goCommand(t, dir, "list", "-deps", "./every")) {
 		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, "healc") &&
 			!strings.HasPrefix(pkg, "healc/runtime") && !slices.Contains(needs, pkg) {
