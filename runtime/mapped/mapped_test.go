@@ -159,11 +159,11 @@ func TestMap(t *testing.T) {
 func TestShortened(t *testing.T) {
 	for name, read := range map[string]func([]byte) []byte{
 		"bytes": func(b []byte) []byte {
-			out := make([]byte, 0, len(b))
+			var out bytes.Buffer
 			for _, x := range b {
-				out = append(out, x)
+				out.WriteByte(x)
 			}
-			return out
+			return out.Bytes()
 		},
 		"copy": bytes.Clone,
 		"from its end": func(b []byte) []byte {
