@@ -103,7 +103,8 @@ var imports = []struct{ pkg, may string }{
 		"codegen/target/profile codegen/target/tuned lang/types ir/kernel ir/kernel/transform runtime/abi codegen " +
 			"codegen/target codegen/llvm codegen/llvm/libllvm codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
-	{"codegen/gpu/ptxsim", "internal/caught"},
+	{"codegen/gpu/ptx", ""},
+	{"codegen/gpu/ptxsim", "codegen/gpu/ptx internal/caught"},
 	{"runtime/objload", "runtime/abi runtime/amx"},
 	{"runtime/device/sim", "codegen/gpu/ptxsim runtime/device"},
 	{"runtime/device/cuda", "runtime/device"},

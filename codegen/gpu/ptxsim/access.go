@@ -1,10 +1,14 @@
 package ptxsim
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // access is what a memory instruction does besides the value.
 type access struct {
-	space  space
+	space  ptx.Space
 	bytes  int // all together
 	atomic bool
 	write  bool
@@ -18,19 +22,19 @@ func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, in
 	n := uint64(a.bytes)
 	if last != nil && !last.races.private {
 		if off := addr - last.base; off < uint64(len(last.data)) && off+n <= uint64(len(last.data)) && addr%n == 0 &&
-			a.space != generic {
+			a.space != ptx.Generic {
 			return last, int(off)
 		}
 	}
 	space, at := a.space, addr
-	if space == generic {
+	if space == ptx.Generic {
 		switch {
 		case addr-sharedWindow < windowSize:
-			space, at = shared, addr-sharedWindow
+			space, at = ptx.Shared, addr-sharedWindow
 		case addr-localWindow < windowSize:
-			space, at = local, addr-localWindow
+			space, at = ptx.Local, addr-localWindow
 		default:
-			space = global
+			space = ptx.Global
 		}
 	}
 	if addr%n != 0 {
@@ -38,9 +42,9 @@ func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, in
 	}
 	var regions []*region
 	switch space {
-	case shared:
+	case ptx.Shared:
 		regions = w.block.shared
-	case local:
+	case ptx.Local:
 		return w.localRegion(a, at, lane)
 	default:
 		regions = w.block.dev.regions
@@ -52,7 +56,7 @@ func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, in
 			if r.readOnly && a.write {
 				w.fault(ReadOnly, lane, "a write to %s", r.name)
 			}
-			if space == constant && !r.readOnly {
+			if space == ptx.Const && !r.readOnly {
 				w.fault(OutOfBounds, lane, "an access of %d bytes to constant memory at %#x, where %s is", n, addr,
 					r.name)
 			}
@@ -60,7 +64,7 @@ func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, in
 		}
 	}
 	kind, what := OutOfBounds, nearest(regions, at)
-	if space != shared {
+	if space != ptx.Shared {
 		what = w.block.dev.explain(at)
 		for _, s := range w.block.dev.freed {
 			if at-s.base < s.size {

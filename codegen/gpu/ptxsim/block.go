@@ -1,6 +1,10 @@
 package ptxsim
 
-import "fmt"
+import (
+	"fmt"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // block is a block of threads that runs.
 type block struct {
@@ -40,8 +44,8 @@ func (b *block) threadID(n int) [3]int {
 }
 
 // address is that of a variable in its state space.
-func (b *block) address(v *variable) uint64 {
-	if v.space == shared {
+func (b *block) address(v *ptx.Variable) uint64 {
+	if v.Space == ptx.Shared {
 		return sharedBase + uint64(b.layout.offset[v])
 	}
 	return b.inst.addr[v]
@@ -248,7 +252,7 @@ func (b *block) stuck() {
 		if first == nil {
 			first = w
 		} else if detail == "" && w.at != first.at {
-			detail = fmt.Sprintf("; warp %d waits at line %d: %s", w.index, w.at.in.line, b.m.line(w.at.in.line))
+			detail = fmt.Sprintf("; warp %d waits at line %d: %s", w.index, w.at.in.Line, b.m.Line(w.at.in.Line))
 		}
 	}
 	first.fault(BarrierDivergence, lane(first.live), "warp %d waits for warps that never come to this barrier%s",

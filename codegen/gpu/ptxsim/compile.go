@@ -1,6 +1,11 @@
 package ptxsim
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // lanes is one value for each lane of a warp, zero-extended from the width of its register.
 type lanes [32]uint64
@@ -31,7 +36,7 @@ type op struct {
 	target int32
 	join   int32 // where the ways of a branch meet again, or -1; see flow.go
 	run    step
-	in     *instr
+	in     *ptx.Instruction
 
 	uses, defs   []int32 // slots of values
 	puses, pdefs []int32 // slots of predicates
@@ -61,7 +66,7 @@ type fixed struct {
 	slot    int32
 	kind    fixedKind
 	bits    uint64
-	v       *variable
+	v       *ptx.Variable
 	special string
 	fill    func(w *warp, v *lanes) // special registers
 }
@@ -78,9 +83,9 @@ const (
 // compiler translates one function. in is the instruction at hand and o what becomes of it; mods and the
 // methods below take it apart.
 type compiler struct {
-	p    *parser
+	m    *Module
 	f    *function
-	in   *instr
+	in   *ptx.Instruction
 	o    *op
 	mods []string
 
@@ -89,34 +94,51 @@ type compiler struct {
 	consts map[uint64]int32
 }
 
-// compile translates all functions.
-func (m *Module) compile(p *parser) {
+// Parse reads the text of a PTX module and translates its functions. The name is for messages. The error is a
+// *ptx.Error for the first line that is wrong, not known or not implemented.
+func Parse(name, text string) (m *Module, err error) {
+	source, err := ptx.Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*ptx.Error)
+			if !ok {
+				panic(r)
+			}
+			m, err = nil, e
+		}
+	}()
+	return translate(source), nil
+}
+
+// translate translates all functions of a module.
+func translate(source *ptx.Module) *Module {
+	m := &Module{Module: source, funcs: map[string]*function{}}
+	for name, f := range source.Functions {
+		m.funcs[name] = &function{Function: f}
+	}
 	for _, f := range m.funcs {
-		if f.body {
-			c := &compiler{p: p, f: f, slots: map[string]int32{}, preds: map[string]int32{}, consts: map[uint64]int32{}}
+		if f.Defined {
+			c := &compiler{m: m, f: f, slots: map[string]int32{}, preds: map[string]int32{}, consts: map[uint64]int32{}}
 			c.function()
 		}
 	}
-	for _, v := range m.vars {
-		for _, r := range v.refs {
-			if t := p.names[r.name]; t == nil || t.space != global && t.space != constant {
-				p.fail(v.line, "the value of %s is the address of %s, which is no global variable", v.name, r.name)
-			}
-		}
-	}
+	return m
 }
 
 func (c *compiler) function() {
-	start := make([]int32, len(c.f.source)+1) // in code, of each instruction of source
-	for i, in := range c.f.source {
+	start := make([]int32, len(c.f.Instructions)+1) // in code, of each instruction of instrs
+	for i, in := range c.f.Instructions {
 		start[i] = int32(len(c.f.code))
 		c.instruction(in)
 	}
-	start[len(c.f.source)] = int32(len(c.f.code))
+	start[len(c.f.Instructions)] = int32(len(c.f.code))
 	// Running into the end is a return.
-	end := &instr{line: c.f.line, op: "ret"}
-	if n := len(c.f.source); n > 0 {
-		end.line, end.loc = c.f.source[n-1].line, c.f.source[n-1].loc
+	end := &ptx.Instruction{Line: c.f.Line, Opcode: "ret"}
+	if n := len(c.f.Instructions); n > 0 {
+		end.Line, end.Location = c.f.Instructions[n-1].Line, c.f.Instructions[n-1].Location
 	}
 	c.instruction(end)
 	for i := range c.f.code {
@@ -125,12 +147,12 @@ func (c *compiler) function() {
 		case o.kind == opBranch && o.target < 0: // skips the next instruction for lanes without its guard
 			o.target = int32(i + 2)
 		case o.kind == opBranch:
-			o.target = start[c.label(o.in, o.in.args[0].name)]
+			o.target = start[c.label(o.in, o.in.Operands[0].Name)]
 		case o.kind == opIndexed:
-			name := o.in.args[1].name
-			list, ok := c.f.targets[name]
+			name := o.in.Operands[1].Name
+			list, ok := c.f.Targets[name]
 			if !ok {
-				c.p.fail(o.in.line, "there is no list of targets %s", name)
+				c.fail(o.in.Line, "there is no list of targets %s", name)
 			}
 			for _, l := range list {
 				o.targets = append(o.targets, start[c.label(o.in, l)])
@@ -141,46 +163,51 @@ func (c *compiler) function() {
 	c.f.tracked = c.f.mayReadUndefined()
 }
 
-func (c *compiler) label(in *instr, name string) int {
-	i, ok := c.f.labels[name]
+func (c *compiler) label(in *ptx.Instruction, name string) int {
+	i, ok := c.f.Labels[name]
 	if !ok {
-		c.p.fail(in.line, "there is no label %s", name)
+		c.fail(in.Line, "there is no label %s", name)
 	}
 	return i
 }
 
 // instruction translates one instruction. What is not opPlain or a branch never has a guard: a branch around it stands
 // before it.
-func (c *compiler) instruction(in *instr) {
-	c.in, c.mods = in, in.mods
-	form, ok := instructions[in.op]
+func (c *compiler) instruction(in *ptx.Instruction) {
+	c.in, c.mods = in, in.Modifiers
+	form, ok := instructions[in.Opcode]
 	if !ok {
-		c.errorf("instruction %s is not known", in.op)
+		c.errorf("instruction %s is not known", in.Opcode)
 	}
 	o := op{guard: -1, in: in, target: -1, join: -1}
 	c.o = &o
 	form(c)
 	if len(c.mods) > 0 {
-		c.errorf("%s: modifier .%s is not supported here", in.op, c.mods[0])
+		c.errorf("%s: modifier .%s is not supported here", in.Opcode, c.mods[0])
 	}
-	if in.guard != nil {
+	if in.Guard != nil {
 		guarded := &o
 		skip := op{kind: opBranch, in: in, target: -1, join: -1}
 		if o.kind != opPlain && o.kind != opBranch {
 			guarded = &skip
 		}
 		c.o = guarded
-		guarded.guard, _ = c.predicate(*in.guard)
-		guarded.not = in.not
+		guarded.guard, _ = c.predicate(*in.Guard)
+		guarded.not = in.Negated
 		if guarded == &skip {
-			skip.not = !in.not
+			skip.not = !in.Negated
 			c.f.code = append(c.f.code, skip)
 		}
 	}
 	c.f.code = append(c.f.code, o)
 }
 
-func (c *compiler) errorf(format string, args ...any) { c.p.fail(c.in.line, format, args...) }
+// fail stops the translation with an error at a line; Parse recovers it.
+func (c *compiler) fail(line int, format string, args ...any) {
+	panic(c.m.Errorf(line, format, args...))
+}
+
+func (c *compiler) errorf(format string, args ...any) { c.fail(c.in.Line, format, args...) }
 
 // mod takes the next modifier if it is one of the names, and answers "" if it is not.
 func (c *compiler) mod(names ...string) string {
@@ -196,13 +223,13 @@ func (c *compiler) mod(names ...string) string {
 func (c *compiler) has(name string) bool { return c.mod(name) != "" }
 
 // dtype takes the next modifier, which is a type, one of those allowed.
-func (c *compiler) dtype(allowed ...dtype) dtype {
+func (c *compiler) dtype(allowed ...ptx.Type) ptx.Type {
 	if len(c.mods) == 0 {
-		c.errorf("%s needs a type", c.in.op)
+		c.errorf("%s needs a type", c.in.Opcode)
 	}
-	t, ok := dtypes[c.mods[0]]
+	t, ok := ptx.TypeNamed(c.mods[0])
 	if !ok || !slices.Contains(allowed, t) {
-		c.errorf("%s: .%s is not supported", c.in.op, c.mods[0])
+		c.errorf("%s: .%s is not supported", c.in.Opcode, c.mods[0])
 	}
 	c.mods = c.mods[1:]
 	return t
@@ -210,7 +237,15 @@ func (c *compiler) dtype(allowed ...dtype) dtype {
 
 // operands checks the number of operands.
 func (c *compiler) operands(n int) {
-	if len(c.in.args) != n {
-		c.errorf("%s has %s, not %d", c.in.op, plural(n, "operand"), len(c.in.args))
+	if len(c.in.Operands) != n {
+		c.errorf("%s has %s, not %d", c.in.Opcode, plural(n, "operand"), len(c.in.Operands))
 	}
+}
+
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+
+	"healc/codegen/gpu/ptx"
 )
 
 // Options are the limits of a device and what it checks. The zero value has the limits of a small device and all
@@ -68,7 +70,7 @@ func NewDevice(opts Options) *Device {
 
 // instance is a module on a device: its global and constant variables have addresses.
 type instance struct {
-	addr map[*variable]uint64
+	addr map[*ptx.Variable]uint64
 }
 
 // SetStack changes how many bytes of local memory a thread has; every call takes at least Options.CallBytes of them.
@@ -84,9 +86,9 @@ func (d *Device) load(m *Module) (*instance, error) {
 		return in, nil
 	}
 	size := int64(0)
-	for _, v := range m.vars {
-		if v.space != shared {
-			size += int64(v.size)
+	for _, v := range m.Variables {
+		if v.Space != ptx.Shared {
+			size += int64(v.Size)
 		}
 	}
 	if d.used+size > d.opts.Bytes {
@@ -94,21 +96,21 @@ func (d *Device) load(m *Module) (*instance, error) {
 			m.Name, size, d.used, d.opts.Bytes)
 	}
 	d.used += size
-	in := &instance{addr: map[*variable]uint64{}}
+	in := &instance{addr: map[*ptx.Variable]uint64{}}
 	regions := map[string]*region{}
-	for _, v := range m.vars {
-		if v.space != global && v.space != constant {
+	for _, v := range m.Variables {
+		if v.Space != ptx.Global && v.Space != ptx.Const {
 			continue
 		}
-		r := d.place(v.size, max(v.align, 256))
-		r.name, r.readOnly = fmt.Sprintf("%s variable %s", v.space, v.name), v.space == constant
-		copy(r.data, v.init) // without a value: zero, as the ISA says
+		r := d.place(v.Size, max(v.Align, 256))
+		r.name, r.readOnly = fmt.Sprintf("%s variable %s", v.Space, v.Name), v.Space == ptx.Const
+		copy(r.data, v.Init) // without a value: zero, as the ISA says
 		in.addr[v] = r.base
-		regions[v.name] = r
+		regions[v.Name] = r
 	}
-	for _, v := range m.vars {
-		for _, ref := range v.refs {
-			binary.LittleEndian.PutUint64(regions[v.name].data[ref.offset:], regions[ref.name].base+uint64(ref.add))
+	for _, v := range m.Variables {
+		for _, ref := range v.Refs {
+			binary.LittleEndian.PutUint64(regions[v.Name].data[ref.Offset:], regions[ref.Name].base+uint64(ref.Add))
 		}
 	}
 	d.modules[m] = in

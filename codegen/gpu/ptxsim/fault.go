@@ -53,15 +53,3 @@ func (f *Fault) Error() string {
 	}
 	return b.String()
 }
-
-// ParseError is what Parse answers for text that it does not understand.
-type ParseError struct {
-	Name string
-	Line int
-	Text string // the line
-	Msg  string
-}
-
-func (e *ParseError) Error() string {
-	return fmt.Sprintf("%s:%d: %s\n  %s", e.Name, e.Line, e.Msg, e.Text)
-}

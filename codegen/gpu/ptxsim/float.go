@@ -1,6 +1,10 @@
 package ptxsim
 
-import "math"
+import (
+	"math"
+
+	"healc/codegen/gpu/ptx"
+)
 
 func f32of(v uint64) float32   { return math.Float32frombits(uint32(v)) }
 func f64of(v uint64) float64   { return math.Float64frombits(v) }
@@ -105,12 +109,12 @@ type format struct {
 	nan       uint64
 }
 
-var formats = map[dtype]format{
-	f16:  {10, 5, nan16},
-	bf16: {7, 8, nan16},
-	f32:  {23, 8, nan32},
-	f64:  {52, 11, nan64},
-	tf32: {10, 8, nan32 &^ 0x1fff},
+var formats = map[ptx.Type]format{
+	ptx.F16:  {10, 5, nan16},
+	ptx.BF16: {7, 8, nan16},
+	ptx.F32:  {23, 8, nan32},
+	ptx.F64:  {52, 11, nan64},
+	ptx.TF32: {10, 8, nan32 &^ 0x1fff},
 }
 
 // round is x in format f. x may have been rounded to odd before if f has at most 50 bits of fraction.
@@ -181,14 +185,14 @@ func (f format) round(x float64, r rounding) uint64 {
 	return sign | v
 }
 
-// value is the number that bits of a type stand for.
-func (t dtype) value(v uint64) float64 {
+// valueOf is the number that bits of a type stand for.
+func valueOf(t ptx.Type, v uint64) float64 {
 	switch t {
-	case f16:
+	case ptx.F16:
 		return from16(v)
-	case bf16:
+	case ptx.BF16:
 		return fromBF16(v)
-	case f32, tf32:
+	case ptx.F32, ptx.TF32:
 		return float64(f32of(v))
 	}
 	return f64of(v)

@@ -5,11 +5,13 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"healc/codegen/gpu/ptx"
 )
 
 // rounded is an exact number that is not zero in type t: the integer multiple of the unit in the last place that the
 // rounding asks for. It is written from the definition, with big numbers.
-func rounded(t dtype, x *big.Float, r rounding) uint64 {
+func rounded(t ptx.Type, x *big.Float, r rounding) uint64 {
 	f := formats[t]
 	bias := 1<<(f.exp-1) - 1
 	least := 1 - bias - f.frac // exponent of the smallest subnormal
@@ -49,7 +51,7 @@ func rounded(t dtype, x *big.Float, r rounding) uint64 {
 }
 
 // exact is a sum of products x*y + z of floats of type t, rounded once.
-func exact(t dtype, r rounding, x, y, z float64) uint64 {
+func exact(t ptx.Type, r rounding, x, y, z float64) uint64 {
 	if v := x*y + z; x-x == 0 && y-y == 0 && math.IsInf(z, 0) {
 		return special64(t, z)
 	} else if v-v != 0 && (x-x != 0 || y-y != 0 || z-z != 0) {
@@ -68,28 +70,28 @@ func exact(t dtype, r rounding, x, y, z float64) uint64 {
 		default:
 			negative = r == downward
 		}
-		return boolean(negative) << (t.bits() - 1)
+		return boolean(negative) << (t.Bits() - 1)
 	}
 	return rounded(t, s, r)
 }
 
 // special64 is an infinity or NaN as a value of type t.
-func special64(t dtype, v float64) uint64 {
+func special64(t ptx.Type, v float64) uint64 {
 	f := formats[t]
 	if v != v {
 		return f.nan
 	}
-	return uint64(1<<f.exp-1)<<f.frac | boolean(v < 0)<<(t.bits()-1)
+	return uint64(1<<f.exp-1)<<f.frac | boolean(v < 0)<<(t.Bits()-1)
 }
 
 var directions = map[string]rounding{"rn": toNearest, "rz": towardZero, "rm": downward, "rp": upward}
 
 func TestFloatArithmetic(t *testing.T) {
-	for _, ty := range []dtype{f16, bf16, f32, f64} {
-		two, three := []dtype{ty, ty}, []dtype{ty, ty, ty}
+	for _, ty := range []ptx.Type{ptx.F16, ptx.BF16, ptx.F32, ptx.F64} {
+		two, three := []ptx.Type{ty, ty}, []ptx.Type{ty, ty, ty}
 		v := func(x uint64) float64 { return exactly(ty, x) }
 		for name, r := range directions {
-			if ty.bits() == 16 && r != toNearest {
+			if ty.Bits() == 16 && r != toNearest {
 				continue
 			}
 			check(t, fmt.Sprintf("add.%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 {
@@ -106,7 +108,7 @@ func TestFloatArithmetic(t *testing.T) {
 		check(t, fmt.Sprintf("fma.rn.%s $0, $1, $2, $3;", ty), ty, three, func(x []uint64) uint64 {
 			return exact(ty, toNearest, v(x[0]), v(x[1]), v(x[2]))
 		})
-		if ty.bits() == 16 {
+		if ty.Bits() == 16 {
 			continue
 		}
 		check(t, fmt.Sprintf("div.rn.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 {
@@ -126,7 +128,7 @@ func TestFloatArithmetic(t *testing.T) {
 			return rounded(ty, new(big.Float).SetPrec(3000).Sqrt(new(big.Float).SetPrec(3000).SetFloat64(a)), toNearest)
 		})
 	}
-	check(t, "add.sat.f32 $0, $1, $2;", f32, []dtype{f32, f32}, func(x []uint64) uint64 {
+	check(t, "add.sat.f32 $0, $1, $2;", ptx.F32, []ptx.Type{ptx.F32, ptx.F32}, func(x []uint64) uint64 {
 		s := f32of(x[0]) + f32of(x[1])
 		switch {
 		case !(s > 0):
@@ -140,30 +142,33 @@ func TestFloatArithmetic(t *testing.T) {
 		return func(x []uint64) uint64 {
 			var r uint64
 			for i := 0; i < 32; i += 16 {
-				r |= f(exactly(f16, x[0]>>i&0xffff), exactly(f16, x[1]>>i&0xffff)) << i
+				r |= f(exactly(ptx.F16, x[0]>>i&0xffff), exactly(ptx.F16, x[1]>>i&0xffff)) << i
 			}
 			return r
 		}
 	}
 	packed := [][]uint64{}
-	for _, r := range product([][]uint64{hardFloats(f16), hardFloats(f16), hardFloats(f16), hardFloats(f16)}) {
+	edges := hardFloats(ptx.F16)
+	for _, r := range product([][]uint64{edges, edges, edges, edges}) {
 		packed = append(packed, []uint64{r[0] | r[1]<<16, r[2] | r[3]<<16})
 	}
-	checkRows(t, "add.f16x2 $0, $1, $2;", b32, []dtype{b32, b32}, packed, pair(func(a, b float64) uint64 {
-		return exact(f16, toNearest, a, 1, b)
-	}))
-	checkRows(t, "fma.rn.f16x2 $0, $1, $2, $2;", b32, []dtype{b32, b32}, packed, pair(func(a, b float64) uint64 {
-		return exact(f16, toNearest, a, b, b)
-	}))
+	checkRows(t, "add.f16x2 $0, $1, $2;", ptx.B32, []ptx.Type{ptx.B32, ptx.B32}, packed,
+		pair(func(a, b float64) uint64 {
+			return exact(ptx.F16, toNearest, a, 1, b)
+		}))
+	checkRows(t, "fma.rn.f16x2 $0, $1, $2, $2;", ptx.B32, []ptx.Type{ptx.B32, ptx.B32}, packed,
+		pair(func(a, b float64) uint64 {
+			return exact(ptx.F16, toNearest, a, b, b)
+		}))
 }
 
 // quotient is x / y rounded to nearest: big.Float has no exact quotients, but one of 3000 bits rounds as the exact one
 // does.
-func quotient(t dtype, x, y float64) uint64 {
+func quotient(t ptx.Type, x, y float64) uint64 {
 	q := x / y
 	if x-x != 0 || y-y != 0 || x == 0 || y == 0 {
 		if q == 0 {
-			return boolean(math.Signbit(q)) << (t.bits() - 1)
+			return boolean(math.Signbit(q)) << (t.Bits() - 1)
 		}
 		return special64(t, q)
 	}
@@ -172,10 +177,10 @@ func quotient(t dtype, x, y float64) uint64 {
 }
 
 func TestFloatSelections(t *testing.T) {
-	for _, ty := range []dtype{f16, bf16, f32, f64} {
-		two := []dtype{ty, ty}
+	for _, ty := range []ptx.Type{ptx.F16, ptx.BF16, ptx.F32, ptx.F64} {
+		two := []ptx.Type{ty, ty}
 		f := formats[ty]
-		sign := uint64(1) << (ty.bits() - 1)
+		sign := uint64(1) << (ty.Bits() - 1)
 		nan := func(x uint64) bool { return x&^sign > uint64(1<<f.exp-1)<<f.frac }
 		// a total order in which -0 is less than 0
 		key := func(x uint64) int64 {
@@ -204,7 +209,7 @@ func TestFloatSelections(t *testing.T) {
 		}
 		check(t, fmt.Sprintf("abs.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return x[0] &^ sign })
 		check(t, fmt.Sprintf("neg.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return x[0] ^ sign })
-		if ty.bits() == 16 {
+		if ty.Bits() == 16 {
 			continue
 		}
 		check(t, fmt.Sprintf("copysign.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 {
@@ -218,7 +223,7 @@ func TestFloatSelections(t *testing.T) {
 			"normal":    func(x uint64) bool { return x >= 1<<f.frac && x < uint64(1<<f.exp-1)<<f.frac },
 			"subnormal": func(x uint64) bool { return x > 0 && x < 1<<f.frac },
 		} {
-			check(t, fmt.Sprintf("testp.%s.%s $0, $1;", op, ty), pred, two[:1], func(x []uint64) uint64 {
+			check(t, fmt.Sprintf("testp.%s.%s $0, $1;", op, ty), ptx.Pred, two[:1], func(x []uint64) uint64 {
 				return boolean(holds(x[0] &^ sign))
 			})
 		}
@@ -226,20 +231,20 @@ func TestFloatSelections(t *testing.T) {
 }
 
 func TestConversionsOfIntegers(t *testing.T) {
-	all := []dtype{u8, s8, u16, s16, u32, s32, u64, s64}
+	all := []ptx.Type{ptx.U8, ptx.S8, ptx.U16, ptx.S16, ptx.U32, ptx.S32, ptx.U64, ptx.S64}
 	for _, at := range all {
 		for _, dt := range all {
 			// registers of the instruction have at least 16 bits, and the conversion reads the low ones
-			out := map[int]dtype{8: u16, 16: u16, 32: u32, 64: u64}[dt.bits()]
-			check(t, fmt.Sprintf("cvt.%s.%s $0, $1;", dt, at), out, []dtype{at}, func(x []uint64) uint64 {
-				v := wrap(integer(at, x[0]), dt.bits())
-				return wrap(integer(dt, v), out.bits())
+			out := map[int]ptx.Type{8: ptx.U16, 16: ptx.U16, 32: ptx.U32, 64: ptx.U64}[dt.Bits()]
+			check(t, fmt.Sprintf("cvt.%s.%s $0, $1;", dt, at), out, []ptx.Type{at}, func(x []uint64) uint64 {
+				v := wrap(integer(at, x[0]), dt.Bits())
+				return wrap(integer(dt, v), out.Bits())
 			})
-			check(t, fmt.Sprintf("cvt.sat.%s.%s $0, $1;", dt, at), out, []dtype{at}, func(x []uint64) uint64 {
+			check(t, fmt.Sprintf("cvt.sat.%s.%s $0, $1;", dt, at), out, []ptx.Type{at}, func(x []uint64) uint64 {
 				v := integer(at, x[0])
-				least, most := new(big.Int), new(big.Int).SetUint64(mask(dt.bits()))
-				if dt.signed() {
-					most.SetUint64(mask(dt.bits() - 1))
+				least, most := new(big.Int), new(big.Int).SetUint64(mask(dt.Bits()))
+				if dt.Signed() {
+					most.SetUint64(mask(dt.Bits() - 1))
 					least.Sub(big.NewInt(-1), most)
 				}
 				if v.Cmp(least) < 0 {
@@ -248,70 +253,72 @@ func TestConversionsOfIntegers(t *testing.T) {
 				if v.Cmp(most) > 0 {
 					v = most
 				}
-				return wrap(v, out.bits())
+				return wrap(v, out.Bits())
 			})
 		}
 	}
 }
 
 func TestConversionsOfFloats(t *testing.T) {
-	floats := []dtype{f16, bf16, f32, f64}
-	ints := []dtype{u8, s8, u16, s16, u32, s32, u64, s64}
+	floats := []ptx.Type{ptx.F16, ptx.BF16, ptx.F32, ptx.F64}
+	ints := []ptx.Type{ptx.U8, ptx.S8, ptx.U16, ptx.S16, ptx.U32, ptx.S32, ptx.U64, ptx.S64}
 	for _, ft := range floats {
 		for _, it := range ints {
-			if ft == bf16 && it.bits() == 8 {
+			if ft == ptx.BF16 && it.Bits() == 8 {
 				continue
 			}
-			out := map[int]dtype{8: u16, 16: u16, 32: u32, 64: u64}[it.bits()]
+			out := map[int]ptx.Type{8: ptx.U16, 16: ptx.U16, 32: ptx.U32, 64: ptx.U64}[it.Bits()]
 			for name, r := range directions {
-				check(t, fmt.Sprintf("cvt.%s.%s.%s $0, $1;", name, ft, it), ft, []dtype{it}, func(x []uint64) uint64 {
-					v := integer(it, x[0])
-					if v.Sign() == 0 {
-						return 0
-					}
-					return rounded(ft, new(big.Float).SetPrec(100).SetInt(v), r)
-				})
-				check(t, fmt.Sprintf("cvt.%si.%s.%s $0, $1;", name, it, ft), out, []dtype{ft}, func(x []uint64) uint64 {
-					v := exactly(ft, x[0])
-					if v != v {
-						if ft == f64 || it.bits() == 64 {
-							return wrap(integer(it, 1<<(it.bits()-1)), out.bits())
+				check(t, fmt.Sprintf("cvt.%s.%s.%s $0, $1;", name, ft, it), ft, []ptx.Type{it},
+					func(x []uint64) uint64 {
+						v := integer(it, x[0])
+						if v.Sign() == 0 {
+							return 0
 						}
-						return 0
-					}
-					var n *big.Int
-					least, most := new(big.Int), new(big.Int).SetUint64(mask(it.bits()))
-					if it.signed() {
-						most.SetUint64(mask(it.bits() - 1))
-						least.Sub(big.NewInt(-1), most)
-					}
-					switch {
-					case math.IsInf(v, 1):
-						n = most
-					case math.IsInf(v, -1):
-						n = least
-					default:
-						n, _ = big.NewFloat(integral(v, r)).Int(nil)
-					}
-					if n.Cmp(least) < 0 {
-						n = least
-					}
-					if n.Cmp(most) > 0 {
-						n = most
-					}
-					return wrap(n, out.bits())
-				})
+						return rounded(ft, new(big.Float).SetPrec(100).SetInt(v), r)
+					})
+				check(t, fmt.Sprintf("cvt.%si.%s.%s $0, $1;", name, it, ft), out, []ptx.Type{ft},
+					func(x []uint64) uint64 {
+						v := exactly(ft, x[0])
+						if v != v {
+							if ft == ptx.F64 || it.Bits() == 64 {
+								return wrap(integer(it, 1<<(it.Bits()-1)), out.Bits())
+							}
+							return 0
+						}
+						var n *big.Int
+						least, most := new(big.Int), new(big.Int).SetUint64(mask(it.Bits()))
+						if it.Signed() {
+							most.SetUint64(mask(it.Bits() - 1))
+							least.Sub(big.NewInt(-1), most)
+						}
+						switch {
+						case math.IsInf(v, 1):
+							n = most
+						case math.IsInf(v, -1):
+							n = least
+						default:
+							n, _ = big.NewFloat(integral(v, r)).Int(nil)
+						}
+						if n.Cmp(least) < 0 {
+							n = least
+						}
+						if n.Cmp(most) > 0 {
+							n = most
+						}
+						return wrap(n, out.Bits())
+					})
 			}
 		}
 		for name, r := range directions {
-			check(t, fmt.Sprintf("cvt.%si.%s.%s $0, $1;", name, ft, ft), ft, []dtype{ft}, func(x []uint64) uint64 {
+			check(t, fmt.Sprintf("cvt.%si.%s.%s $0, $1;", name, ft, ft), ft, []ptx.Type{ft}, func(x []uint64) uint64 {
 				v := exactly(ft, x[0])
 				if v-v != 0 {
 					return special64(ft, v)
 				}
 				w := integral(v, r)
 				if w == 0 {
-					return x[0] & (1 << (ft.bits() - 1))
+					return x[0] & (1 << (ft.Bits() - 1))
 				}
 				return rounded(ft, big.NewFloat(w), toNearest)
 			})
@@ -320,53 +327,54 @@ func TestConversionsOfFloats(t *testing.T) {
 				if to == ft || !smaller {
 					continue
 				}
-				check(t, fmt.Sprintf("cvt.%s.%s.%s $0, $1;", name, to, ft), to, []dtype{ft}, func(x []uint64) uint64 {
-					return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.bits()-1), r)
-				})
+				check(t, fmt.Sprintf("cvt.%s.%s.%s $0, $1;", name, to, ft), to, []ptx.Type{ft},
+					func(x []uint64) uint64 {
+						return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.Bits()-1), r)
+					})
 			}
 		}
 		for _, to := range floats {
 			if formats[to].frac > formats[ft].frac && formats[to].exp >= formats[ft].exp {
-				check(t, fmt.Sprintf("cvt.%s.%s $0, $1;", to, ft), to, []dtype{ft}, func(x []uint64) uint64 {
-					return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.bits()-1), toNearest)
+				check(t, fmt.Sprintf("cvt.%s.%s $0, $1;", to, ft), to, []ptx.Type{ft}, func(x []uint64) uint64 {
+					return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.Bits()-1), toNearest)
 				})
 			}
 		}
 	}
-	check(t, "cvt.rn.f16x2.f32 $0, $1, $2;", b32, []dtype{f32, f32}, func(x []uint64) uint64 {
-		return narrowed(f16, exactly(f32, x[0]), x[0]>>31, toNearest)<<16 |
-			narrowed(f16, exactly(f32, x[1]), x[1]>>31, toNearest)
+	check(t, "cvt.rn.f16x2.f32 $0, $1, $2;", ptx.B32, []ptx.Type{ptx.F32, ptx.F32}, func(x []uint64) uint64 {
+		return narrowed(ptx.F16, exactly(ptx.F32, x[0]), x[0]>>31, toNearest)<<16 |
+			narrowed(ptx.F16, exactly(ptx.F32, x[1]), x[1]>>31, toNearest)
 	})
-	check(t, "cvt.rn.relu.bf16.f32 $0, $1;", bf16, []dtype{f32}, func(x []uint64) uint64 {
-		v := narrowed(bf16, exactly(f32, x[0]), x[0]>>31, toNearest)
+	check(t, "cvt.rn.relu.bf16.f32 $0, $1;", ptx.BF16, []ptx.Type{ptx.F32}, func(x []uint64) uint64 {
+		v := narrowed(ptx.BF16, exactly(ptx.F32, x[0]), x[0]>>31, toNearest)
 		if v>>15 != 0 {
 			return 0
 		}
 		return v
 	})
-	check(t, "cvt.sat.f32.f32 $0, $1;", f32, []dtype{f32}, func(x []uint64) uint64 {
+	check(t, "cvt.sat.f32.f32 $0, $1;", ptx.F32, []ptx.Type{ptx.F32}, func(x []uint64) uint64 {
 		v := f32of(x[0])
 		if !(v > 0) {
 			return 0
 		}
 		return uint64(math.Float32bits(min(v, 1)))
 	})
-	check(t, "cvt.rna.tf32.f32 $0, $1;", b32, []dtype{f32}, func(x []uint64) uint64 {
-		v := exactly(f32, x[0])
+	check(t, "cvt.rna.tf32.f32 $0, $1;", ptx.B32, []ptx.Type{ptx.F32}, func(x []uint64) uint64 {
+		v := exactly(ptx.F32, x[0])
 		if v-v != 0 {
-			return special64(f32, v)
+			return special64(ptx.F32, v)
 		}
 		return (x[0] + 1<<12) &^ (1<<13 - 1)
 	})
 }
 
 // narrowed is a float in another type.
-func narrowed(t dtype, v float64, negative uint64, r rounding) uint64 {
+func narrowed(t ptx.Type, v float64, negative uint64, r rounding) uint64 {
 	switch {
 	case v-v != 0:
 		return special64(t, v)
 	case v == 0:
-		return negative << (t.bits() - 1)
+		return negative << (t.Bits() - 1)
 	}
 	return rounded(t, big.NewFloat(v), r)
 }

@@ -1,6 +1,10 @@
 package ptxsim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // Note [Divergence]
 //
@@ -46,7 +50,7 @@ type frame struct {
 
 	tracking  bool // see Note [Undefined registers]
 	undefined undefinedness
-	divided   *instr // the first division by zero
+	divided   *ptx.Instruction // the first division by zero
 }
 
 // enter makes a frame of f for the lanes of m.
@@ -58,7 +62,7 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		wk.frames[f] = pool[:len(pool)-1]
 	} else {
 		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds),
-			area: make([]byte, 32*f.areaBytes)}
+			area: make([]byte, 32*f.AreaBytes)}
 		for i := range f.fixed {
 			if x := &f.fixed[i]; x.kind == fixedConst {
 				fillLanes(&fr.vals[x.slot], x.bits) // nothing writes it
@@ -70,7 +74,7 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 	}
 	fr.caller, fr.call, fr.local, fr.carry = caller, nil, 0, 0
 	if caller != nil {
-		fr.local = alignUp(caller.local+caller.fn.localBytes, 16) + w.block.dev.opts.CallBytes
+		fr.local = ptx.AlignUp(caller.local+caller.fn.LocalBytes, 16) + w.block.dev.opts.CallBytes
 	}
 	for i := range f.fixed {
 		x := &f.fixed[i]
@@ -79,16 +83,16 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		case fixedSymbol:
 			fillLanes(v, w.block.address(x.v)+x.bits)
 		case fixedLocal:
-			fillLanes(v, uint64(fr.local+x.v.offset)+x.bits)
+			fillLanes(v, uint64(fr.local+x.v.Offset)+x.bits)
 		case fixedSpecial:
 			x.fill(w, v)
 		}
 	}
-	if size := fr.local + f.localBytes; size > w.block.dev.opts.StackBytes {
+	if size := fr.local + f.LocalBytes; size > w.block.dev.opts.StackBytes {
 		w.fault(StackOverflow, lane(m), "%d bytes of local memory are needed, and a thread has %d", size,
 			w.block.dev.opts.StackBytes)
 	}
-	w.growLocal(fr.local, fr.local+f.localBytes, m)
+	w.growLocal(fr.local, fr.local+f.LocalBytes, m)
 	return fr
 }
 

@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"strings"
 	"testing"
+
+	"healc/codegen/gpu/ptx"
 )
 
 // hardInts are integers at the edges of all widths.
@@ -20,7 +22,7 @@ var hardInts = []uint64{
 
 // hardFloats are floats of type t at the edges: zeros, subnormals, powers of two and their neighbours, ties,
 // infinities, NaN.
-func hardFloats(t dtype) []uint64 {
+func hardFloats(t ptx.Type) []uint64 {
 	f := formats[t]
 	top := uint64(1<<f.exp-1) << f.frac
 	one := uint64(1<<(f.exp-1)-1) << f.frac
@@ -38,17 +40,17 @@ func hardFloats(t dtype) []uint64 {
 }
 
 // hard are hard values of a type.
-func hard(t dtype) []uint64 {
+func hard(t ptx.Type) []uint64 {
 	switch {
-	case t == pred:
+	case t == ptx.Pred:
 		return []uint64{0, 1}
-	case t.float():
+	case t.Float():
 		return hardFloats(t)
 	}
 	var v []uint64
 	seen := map[uint64]bool{}
 	for _, x := range hardInts {
-		if x &= mask(t.bits()); !seen[x] {
+		if x &= mask(t.Bits()); !seen[x] {
 			seen[x] = true
 			v = append(v, x)
 		}
@@ -57,13 +59,13 @@ func hard(t dtype) []uint64 {
 }
 
 // letters name registers by their width in the kernels of these tests.
-func letter(t dtype) string {
-	return map[int]string{1: "p", 8: "h", 16: "h", 32: "r", 64: "d"}[t.bits()]
+func letter(t ptx.Type) string {
+	return map[int]string{1: "p", 8: "h", 16: "h", 32: "r", 64: "d"}[t.Bits()]
 }
 
 // evaluate executes an instruction for rows of operands. In the text, $0 stands for the result and $1, $2, $3 for the
 // operands, of the types given.
-func evaluate(t *testing.T, text string, result dtype, types []dtype, rows [][]uint64) []uint64 {
+func evaluate(t *testing.T, text string, result ptx.Type, types []ptx.Type, rows [][]uint64) []uint64 {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(header + ".visible .entry f(.param .u64 n, .param .u64 in, .param .u64 out) {\n")
@@ -77,24 +79,24 @@ func evaluate(t *testing.T, text string, result dtype, types []dtype, rows [][]u
 			"add.s64 %x2, %x2, %x5;\n")
 	for i, u := range types {
 		fmt.Fprintf(&b, "ld.global.u64 %%x6, [%%x1+%d]; ", 8*i)
-		switch u.bits() {
+		switch u.Bits() {
 		case 1:
 			fmt.Fprintf(&b, "setp.ne.u64 %%p%d, %%x6, 0;\n", i+1)
 		case 64:
 			fmt.Fprintf(&b, "mov.b64 %%d%d, %%x6;\n", i+1)
 		default:
-			fmt.Fprintf(&b, "cvt.u%d.u64 %%%s%d, %%x6;\n", max(u.bits(), 16), letter(u), i+1)
+			fmt.Fprintf(&b, "cvt.u%d.u64 %%%s%d, %%x6;\n", max(u.Bits(), 16), letter(u), i+1)
 		}
 		text = strings.ReplaceAll(text, fmt.Sprintf("$%d", i+1), fmt.Sprintf("%%%s%d", letter(u), i+1))
 	}
 	b.WriteString(strings.ReplaceAll(text, "$0", "%"+letter(result)+"0") + "\n")
-	switch result.bits() {
+	switch result.Bits() {
 	case 1:
 		b.WriteString("selp.b64 %x7, 1, 0, %p0;\n")
 	case 64:
 		b.WriteString("mov.b64 %x7, %d0;\n")
 	default:
-		fmt.Fprintf(&b, "cvt.u64.u%d %%x7, %%%s0;\n", max(result.bits(), 16), letter(result))
+		fmt.Fprintf(&b, "cvt.u64.u%d %%x7, %%%s0;\n", max(result.Bits(), 16), letter(result))
 	}
 	b.WriteString("st.global.u64 [%x2], %x7;\ndone: ret;\n}\n")
 	m, err := Parse("test.ptx", b.String())
@@ -161,7 +163,7 @@ func gcd(a, b int) int {
 }
 
 // check compares an instruction with a function for hard operands.
-func check(t *testing.T, text string, result dtype, types []dtype, want func(x []uint64) uint64) {
+func check(t *testing.T, text string, result ptx.Type, types []ptx.Type, want func(x []uint64) uint64) {
 	t.Helper()
 	var sets [][]uint64
 	for _, u := range types {
@@ -170,7 +172,8 @@ func check(t *testing.T, text string, result dtype, types []dtype, want func(x [
 	checkRows(t, text, result, types, product(sets), want)
 }
 
-func checkRows(t *testing.T, text string, result dtype, types []dtype, rows [][]uint64, want func(x []uint64) uint64) {
+func checkRows(t *testing.T, text string, result ptx.Type, types []ptx.Type, rows [][]uint64,
+	want func(x []uint64) uint64) {
 	t.Helper()
 	bad := 0
 	for i, got := range evaluate(t, text, result, types, rows) {
@@ -182,9 +185,9 @@ func checkRows(t *testing.T, text string, result dtype, types []dtype, rows [][]
 }
 
 // integer is a value as a big integer.
-func integer(t dtype, v uint64) *big.Int {
-	if t.signed() {
-		return big.NewInt(int64(t.extend(v)))
+func integer(t ptx.Type, v uint64) *big.Int {
+	if t.Signed() {
+		return big.NewInt(int64(extend(t, v)))
 	}
 	return new(big.Int).SetUint64(v)
 }
@@ -197,9 +200,9 @@ func wrap(x *big.Int, bits int) uint64 {
 
 func TestIntegers(t *testing.T) {
 	for _, ty := range integers {
-		n := ty.bits()
+		n := ty.Bits()
 		val := func(v uint64) *big.Int { return integer(ty, v) }
-		two := []dtype{ty, ty}
+		two := []ptx.Type{ty, ty}
 		bin := func(name string, f func(x, y *big.Int) *big.Int) {
 			check(t, fmt.Sprintf("%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 {
 				return wrap(f(val(x[0]), val(x[1])), n)
@@ -234,7 +237,7 @@ func TestIntegers(t *testing.T) {
 		checkRows(t, fmt.Sprintf("rem.%s $0, $1, $2;", ty), ty, two, rows, func(x []uint64) uint64 {
 			return wrap(newInt().Rem(val(x[0]), val(x[1])), n)
 		})
-		three := []dtype{ty, ty, ty}
+		three := []ptx.Type{ty, ty, ty}
 		check(t, fmt.Sprintf("mad.lo.%s $0, $1, $2, $3;", ty), ty, three, func(x []uint64) uint64 {
 			return wrap(newInt().Add(newInt().Mul(val(x[0]), val(x[1])), val(x[2])), n)
 		})
@@ -250,11 +253,11 @@ func TestIntegers(t *testing.T) {
 			check(t, fmt.Sprintf("mul.wide.%s $0, $1, $2;", ty), w, two, func(x []uint64) uint64 {
 				return wrap(newInt().Mul(val(x[0]), val(x[1])), 2*n)
 			})
-			check(t, fmt.Sprintf("mad.wide.%s $0, $1, $2, $3;", ty), w, []dtype{ty, ty, w}, func(x []uint64) uint64 {
+			check(t, fmt.Sprintf("mad.wide.%s $0, $1, $2, $3;", ty), w, []ptx.Type{ty, ty, w}, func(x []uint64) uint64 {
 				return wrap(newInt().Add(newInt().Mul(val(x[0]), val(x[1])), integer(w, x[2])), 2*n)
 			})
 		}
-		if ty.signed() {
+		if ty.Signed() {
 			check(t, fmt.Sprintf("abs.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 {
 				return wrap(newInt().Abs(val(x[0])), n)
 			})
@@ -263,14 +266,14 @@ func TestIntegers(t *testing.T) {
 			})
 		}
 		shift := func(name string, f func(v *big.Int, k uint) *big.Int) {
-			check(t, fmt.Sprintf("%s $0, $1, $2;", name), ty, []dtype{ty, u32}, func(x []uint64) uint64 {
+			check(t, fmt.Sprintf("%s $0, $1, $2;", name), ty, []ptx.Type{ty, ptx.U32}, func(x []uint64) uint64 {
 				return wrap(f(val(x[0]), uint(min(x[1], 200))), n)
 			})
 		}
 		shift(fmt.Sprintf("shl.b%d", n), newInt().Lsh)
 		shift(fmt.Sprintf("shr.%s", ty), newInt().Rsh)
 	}
-	pairs := []dtype{b32, b32}
+	pairs := []ptx.Type{ptx.B32, ptx.B32}
 	for name, f := range map[string]func(x, y uint16) uint16{
 		"add.u16x2": func(x, y uint16) uint16 {
 			return x + y
@@ -281,24 +284,24 @@ func TestIntegers(t *testing.T) {
 			return uint16(min(int16(x), int16(y)))
 		}, "max.s16x2.relu": func(x, y uint16) uint16 { return uint16(max(int16(x), int16(y), 0)) },
 	} {
-		check(t, name+" $0, $1, $2;", b32, pairs, func(x []uint64) uint64 {
+		check(t, name+" $0, $1, $2;", ptx.B32, pairs, func(x []uint64) uint64 {
 			return uint64(f(uint16(x[0]), uint16(x[1]))) | uint64(f(uint16(x[0]>>16), uint16(x[1]>>16)))<<16
 		})
 	}
 	saturating := func(x int64) uint64 { return uint64(uint32(max(min(x, math.MaxInt32), math.MinInt32))) }
-	check(t, "add.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 {
+	check(t, "add.sat.s32 $0, $1, $2;", ptx.S32, []ptx.Type{ptx.S32, ptx.S32}, func(x []uint64) uint64 {
 		return saturating(int64(int32(x[0])) + int64(int32(x[1])))
 	})
-	check(t, "sub.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 {
+	check(t, "sub.sat.s32 $0, $1, $2;", ptx.S32, []ptx.Type{ptx.S32, ptx.S32}, func(x []uint64) uint64 {
 		return saturating(int64(int32(x[0])) - int64(int32(x[1])))
 	})
-	check(t, "mul24.lo.u32 $0, $1, $2;", u32, []dtype{u32, u32}, func(x []uint64) uint64 {
+	check(t, "mul24.lo.u32 $0, $1, $2;", ptx.U32, []ptx.Type{ptx.U32, ptx.U32}, func(x []uint64) uint64 {
 		return x[0] & 0xffffff * (x[1] & 0xffffff) & mask(32)
 	})
-	check(t, "mul24.hi.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 {
+	check(t, "mul24.hi.s32 $0, $1, $2;", ptx.S32, []ptx.Type{ptx.S32, ptx.S32}, func(x []uint64) uint64 {
 		return uint64(int64(int32(x[0]<<8)>>8)*int64(int32(x[1]<<8)>>8)>>16) & mask(32)
 	})
-	check(t, "dp4a.s32.u32 $0, $1, $2, $3;", s32, []dtype{s32, u32, s32}, func(x []uint64) uint64 {
+	check(t, "dp4a.s32.u32 $0, $1, $2, $3;", ptx.S32, []ptx.Type{ptx.S32, ptx.U32, ptx.S32}, func(x []uint64) uint64 {
 		v := int32(x[2])
 		for i := range 4 {
 			v += int32(int8(x[0]>>(8*i))) * int32(uint8(x[1]>>(8*i)))
@@ -309,33 +312,33 @@ func TestIntegers(t *testing.T) {
 
 // Sums and products of 128 bits, by carries.
 func TestCarries(t *testing.T) {
-	four := []dtype{u64, u64, u64}
-	check(t, "{ .reg .b64 %lo; add.cc.s64 %lo, $1, $2; addc.s64 $0, $3, 0; }", u64, four, func(x []uint64) uint64 {
+	four := []ptx.Type{ptx.U64, ptx.U64, ptx.U64}
+	check(t, "{ .reg .b64 %lo; add.cc.s64 %lo, $1, $2; addc.s64 $0, $3, 0; }", ptx.U64, four, func(x []uint64) uint64 {
 		_, k := bits.Add64(x[0], x[1], 0)
 		return x[2] + k
 	})
-	check(t, "{ .reg .b64 %lo; sub.cc.u64 %lo, $1, $2; subc.u64 $0, $3, $1; }", u64, four, func(x []uint64) uint64 {
+	check(t, "{ .reg .b64 %lo; sub.cc.u64 %lo, $1, $2; subc.u64 $0, $3, $1; }", ptx.U64, four, func(x []uint64) uint64 {
 		_, k := bits.Sub64(x[0], x[1], 0)
 		return x[2] - x[0] - k
 	})
-	check(t, "{ .reg .b32 %lo; add.cc.u32 %lo, $1, $2; addc.cc.u32 %lo, $3, $1; addc.u32 $0, 0, 0; }", u32,
-		[]dtype{u32, u32, u32}, func(x []uint64) uint64 {
+	check(t, "{ .reg .b32 %lo; add.cc.u32 %lo, $1, $2; addc.cc.u32 %lo, $3, $1; addc.u32 $0, 0, 0; }", ptx.U32,
+		[]ptx.Type{ptx.U32, ptx.U32, ptx.U32}, func(x []uint64) uint64 {
 			return (x[2] + x[0] + (x[0]+x[1])>>32) >> 32
 		})
-	check(t, "{ .reg .b32 %lo; sub.cc.u32 %lo, $1, $2; subc.cc.u32 %lo, $3, $1; subc.u32 $0, 0, 0; }", u32,
-		[]dtype{u32, u32, u32}, func(x []uint64) uint64 {
+	check(t, "{ .reg .b32 %lo; sub.cc.u32 %lo, $1, $2; subc.cc.u32 %lo, $3, $1; subc.u32 $0, 0, 0; }", ptx.U32,
+		[]ptx.Type{ptx.U32, ptx.U32, ptx.U32}, func(x []uint64) uint64 {
 			_, k := bits.Sub32(uint32(x[0]), uint32(x[1]), 0)
 			_, k = bits.Sub32(uint32(x[2]), uint32(x[0]), k)
 			return uint64(uint32(-k))
 		})
-	check(t, "{ .reg .b64 %lo; mad.lo.cc.u64 %lo, $1, $2, $3; madc.hi.u64 $0, $1, $2, 0; }", u64, four,
+	check(t, "{ .reg .b64 %lo; mad.lo.cc.u64 %lo, $1, $2, $3; madc.hi.u64 $0, $1, $2, 0; }", ptx.U64, four,
 		func(x []uint64) uint64 {
 			hi, lo := bits.Mul64(x[0], x[1])
 			_, k := bits.Add64(lo, x[2], 0)
 			return hi + k
 		})
 	check(t, "{ .reg .b32 %lo; mad.lo.cc.u32 %lo, $1, $2, $3; madc.hi.cc.u32 %lo, $1, $2, $3; addc.u32 $0, 0, 0; }",
-		u32, []dtype{u32, u32, u32}, func(x []uint64) uint64 {
+		ptx.U32, []ptx.Type{ptx.U32, ptx.U32, ptx.U32}, func(x []uint64) uint64 {
 			p := x[0] * x[1]
 			k := (p&mask(32) + x[2]) >> 32
 			return (p>>32 + x[2] + k) >> 32
@@ -343,7 +346,7 @@ func TestCarries(t *testing.T) {
 }
 
 func TestComparisons(t *testing.T) {
-	for _, ty := range []dtype{u16, s16, u32, s32, u64, s64} {
+	for _, ty := range []ptx.Type{ptx.U16, ptx.S16, ptx.U32, ptx.S32, ptx.U64, ptx.S64} {
 		for op, holds := range map[string]func(c int) bool{
 			"eq": func(c int) bool {
 				return c == 0
@@ -352,18 +355,19 @@ func TestComparisons(t *testing.T) {
 				return c <= 0
 			}, "gt": func(c int) bool { return c > 0 }, "ge": func(c int) bool { return c >= 0 },
 		} {
-			check(t, fmt.Sprintf("setp.%s.%s $0, $1, $2;", op, ty), pred, []dtype{ty, ty}, func(x []uint64) uint64 {
-				return boolean(holds(integer(ty, x[0]).Cmp(integer(ty, x[1]))))
-			})
+			check(t, fmt.Sprintf("setp.%s.%s $0, $1, $2;", op, ty), ptx.Pred, []ptx.Type{ty, ty},
+				func(x []uint64) uint64 {
+					return boolean(holds(integer(ty, x[0]).Cmp(integer(ty, x[1]))))
+				})
 		}
 	}
 	for op, signed := range map[string]string{"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"} {
 		check(t, fmt.Sprintf("{ .reg .pred %%q; setp.%s.u32 %%q, $1, $2; setp.%s.xor.u32 $0, $1, $2, %%q; }", op,
-			signed), pred, []dtype{u32, u32}, func(x []uint64) uint64 {
+			signed), ptx.Pred, []ptx.Type{ptx.U32, ptx.U32}, func(x []uint64) uint64 {
 			return 0
 		})
 	}
-	for _, ty := range []dtype{f16, bf16, f32, f64} {
+	for _, ty := range []ptx.Type{ptx.F16, ptx.BF16, ptx.F32, ptx.F64} {
 		for op, holds := range map[string]func(a, b float64) bool{
 			"eq": func(a, b float64) bool {
 				return a == b
@@ -381,39 +385,41 @@ func TestComparisons(t *testing.T) {
 				return a == a && b == b
 			}, "nan": func(a, b float64) bool { return a != a || b != b },
 		} {
-			check(t, fmt.Sprintf("setp.%s.%s $0, $1, $2;", op, ty), pred, []dtype{ty, ty}, func(x []uint64) uint64 {
-				return boolean(holds(exactly(ty, x[0]), exactly(ty, x[1])))
-			})
+			check(t, fmt.Sprintf("setp.%s.%s $0, $1, $2;", op, ty), ptx.Pred, []ptx.Type{ty, ty},
+				func(x []uint64) uint64 {
+					return boolean(holds(exactly(ty, x[0]), exactly(ty, x[1])))
+				})
 		}
 	}
-	check(t, "{ .reg .pred %q; setp.lt.and.s32 %q|$0, $1, $2, $3; }", pred, []dtype{s32, s32, pred},
+	check(t, "{ .reg .pred %q; setp.lt.and.s32 %q|$0, $1, $2, $3; }", ptx.Pred, []ptx.Type{ptx.S32, ptx.S32, ptx.Pred},
 		func(x []uint64) uint64 {
 			return boolean(int32(x[0]) >= int32(x[1])) & x[2]
 		})
 	for q, half := range map[string]int{"$0|_": 0, "_|$0": 16} {
-		check(t, fmt.Sprintf("setp.ltu.f16x2 %s, $1, $2;", q), pred, []dtype{b32, b32}, func(x []uint64) uint64 {
-			return boolean(!(exactly(f16, x[0]>>half&0xffff) >= exactly(f16, x[1]>>half&0xffff)))
-		})
+		check(t, fmt.Sprintf("setp.ltu.f16x2 %s, $1, $2;", q), ptx.Pred, []ptx.Type{ptx.B32, ptx.B32},
+			func(x []uint64) uint64 {
+				return boolean(!(exactly(ptx.F16, x[0]>>half&0xffff) >= exactly(ptx.F16, x[1]>>half&0xffff)))
+			})
 	}
-	check(t, "set.gt.u32.f32 $0, $1, $2;", u32, []dtype{f32, f32}, func(x []uint64) uint64 {
+	check(t, "set.gt.u32.f32 $0, $1, $2;", ptx.U32, []ptx.Type{ptx.F32, ptx.F32}, func(x []uint64) uint64 {
 		return mask(32) * boolean(f32of(x[0]) > f32of(x[1]))
 	})
-	check(t, "set.eq.f32.s32 $0, $1, $2;", f32, []dtype{s32, s32}, func(x []uint64) uint64 {
+	check(t, "set.eq.f32.s32 $0, $1, $2;", ptx.F32, []ptx.Type{ptx.S32, ptx.S32}, func(x []uint64) uint64 {
 		return 0x3f800000 * boolean(x[0] == x[1])
 	})
-	check(t, "slct.b64.s32 $0, $1, $2, $3;", b64, []dtype{b64, b64, s32}, func(x []uint64) uint64 {
+	check(t, "slct.b64.s32 $0, $1, $2, $3;", ptx.B64, []ptx.Type{ptx.B64, ptx.B64, ptx.S32}, func(x []uint64) uint64 {
 		return x[x[2]>>31]
 	})
 }
 
 // exactly is the value of a float, by the definition of the formats.
-func exactly(t dtype, v uint64) float64 {
+func exactly(t ptx.Type, v uint64) float64 {
 	switch t {
-	case f32:
+	case ptx.F32:
 		return float64(math.Float32frombits(uint32(v)))
-	case f64:
+	case ptx.F64:
 		return math.Float64frombits(v)
-	case bf16:
+	case ptx.BF16:
 		return float64(math.Float32frombits(uint32(v) << 16))
 	}
 	// f16 from its definition

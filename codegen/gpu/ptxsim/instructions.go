@@ -1,5 +1,7 @@
 package ptxsim
 
+import "healc/codegen/gpu/ptx"
+
 // instructions says how each instruction is translated. The functions take the modifiers in the order in which the ISA
 // writes them, and the operands.
 var instructions map[string]func(*compiler)
@@ -41,7 +43,7 @@ func init() {
 	}
 	for _, name := range []string{"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"} {
 		instructions[name] = func(c *compiler) {
-			c.errorf("%s is refused: its result is an approximation that differs between devices", c.in.op)
+			c.errorf("%s is refused: its result is an approximation that differs between devices", c.in.Opcode)
 		}
 	}
 }
@@ -98,21 +100,21 @@ func ter(d, a, b, c int32, f func(x, y, z uint64) uint64) step {
 }
 
 // unary is an instruction d, a of one type.
-func (c *compiler) unary(t dtype, f func(x uint64) uint64) {
+func (c *compiler) unary(t ptx.Type, f func(x uint64) uint64) {
 	c.operands(2)
 	d, a := c.dst(t), c.src(1, t)
 	c.o.run = un(d, a, f)
 }
 
 // binary is an instruction d, a, b of one type.
-func (c *compiler) binary(t dtype, f func(x, y uint64) uint64) {
+func (c *compiler) binary(t ptx.Type, f func(x, y uint64) uint64) {
 	c.operands(3)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	c.o.run = bin(d, a, b, f)
 }
 
 // ternary is an instruction d, a, b, c of one type.
-func (c *compiler) ternary(t dtype, f func(x, y, z uint64) uint64) {
+func (c *compiler) ternary(t ptx.Type, f func(x, y, z uint64) uint64) {
 	c.operands(4)
 	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	c.o.run = ter(d, x, y, z, f)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"healc/codegen/gpu/ptx"
 	"healc/internal/caught"
 )
 
@@ -50,7 +51,7 @@ func (d *Device) LaunchUntil(ended func() error, m *Module, entry string, grid, 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := m.funcs[entry]
-	if f == nil || !f.entry || !f.body {
+	if f == nil || !f.Entry || !f.Defined {
 		return fmt.Errorf("ptxsim: module %s has no kernel %s", m.Name, entry)
 	}
 	if err := checkLaunch(f, grid, size, params); err != nil {
@@ -192,36 +193,36 @@ func checkLaunch(f *function, grid, block [3]int, params []byte) error {
 	if int64(grid[0])*int64(grid[1])*int64(grid[2]) > maxGridX {
 		return fmt.Errorf("a grid of %v blocks is not supported", grid)
 	}
-	if f.maxThreads > 0 && n > f.maxThreads || f.required != [3]int{} && f.required != block {
-		return fmt.Errorf("a block of %v threads: the kernel was compiled for %d", block, f.maxThreads)
+	if f.MaxThreads > 0 && n > f.MaxThreads || f.Required != [3]int{} && f.Required != block {
+		return fmt.Errorf("a block of %v threads: the kernel was compiled for %d", block, f.MaxThreads)
 	}
-	if len(params) != f.paramBytes {
-		return fmt.Errorf("%d bytes of parameters: the kernel has %d", len(params), f.paramBytes)
+	if len(params) != f.ParamBytes {
+		return fmt.Errorf("%d bytes of parameters: the kernel has %d", len(params), f.ParamBytes)
 	}
 	return nil
 }
 
 // sharedLayout is where the shared variables of a kernel are.
 type sharedLayout struct {
-	offset map[*variable]int
+	offset map[*ptx.Variable]int
 	sizes  []span // of the regions
 	names  []string
 }
 
 // layoutShared places the variables of f and of what it calls, with gaps between them, and the dynamic memory.
 func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
-	l := &sharedLayout{offset: map[*variable]int{}}
+	l := &sharedLayout{offset: map[*ptx.Variable]int{}}
 	top, used := 0, 0
 	place := func(size, align int, name string) int {
-		top = alignUp(top, max(align, 16))
+		top = ptx.AlignUp(top, max(align, 16))
 		at := top
 		l.sizes = append(l.sizes, span{uint64(at), uint64(size)})
 		l.names = append(l.names, name)
 		top += size + gap
-		used = alignUp(used, align) + size
+		used = ptx.AlignUp(used, align) + size
 		return at
 	}
-	var extern []*variable
+	var extern []*ptx.Variable
 	seen := map[*function]bool{}
 	var visit func(f *function) error
 	visit = func(f *function) error {
@@ -229,19 +230,19 @@ func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
 			return nil
 		}
 		seen[f] = true
-		if !f.body {
-			return fmt.Errorf("function %s has no body", f.name)
+		if !f.Defined {
+			return fmt.Errorf("function %s has no body", f.Name)
 		}
 		for _, v := range f.symbols {
-			if _, ok := l.offset[v]; ok || v.space != shared {
+			if _, ok := l.offset[v]; ok || v.Space != ptx.Shared {
 				continue
 			}
-			if v.extern {
+			if v.Extern {
 				extern = append(extern, v)
 				l.offset[v] = -1
 				continue
 			}
-			l.offset[v] = place(v.size, v.align, "shared variable "+v.name)
+			l.offset[v] = place(v.Size, v.Align, "shared variable "+v.Name)
 		}
 		for _, g := range f.calls {
 			if err := visit(g); err != nil {
@@ -259,7 +260,7 @@ func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
 	if dynamic > 0 || len(extern) > 0 {
 		align := 16
 		for _, v := range extern {
-			align = max(align, v.align)
+			align = max(align, v.Align)
 		}
 		at := place(dynamic, align, "dynamic shared memory")
 		for _, v := range extern {

@@ -1,5 +1,7 @@
 package ptxsim
 
+import "healc/codegen/gpu/ptx"
+
 // pendingCopy is a cp.async whose bytes did not arrive yet. They arrive when the thread waits for them, as late as the
 // hardware may deliver them, and until then every access to the place is a race.
 type pendingCopy struct {
@@ -29,12 +31,12 @@ func (c *compiler) cp() {
 		c.o.run = func(w *warp, m uint32) { each(m, func(i int) { w.copies[i].group++ }) }
 	case "wait_group":
 		c.operands(1)
-		n := c.in.args[0]
-		if n.kind != argInt || n.bits > 1<<20 {
+		n := c.in.Operands[0]
+		if n.Kind != ptx.IntegerOperand || n.Bits > 1<<20 {
 			c.errorf("cp.async.wait_group needs a number of groups")
 		}
 		c.o.run = func(w *warp, m uint32) {
-			each(m, func(i int) { w.deliver(i, w.copies[i].group-int(n.bits)) })
+			each(m, func(i int) { w.deliver(i, w.copies[i].group-int(n.Bits)) })
 		}
 	case "wait_all":
 		c.operands(0)
@@ -52,22 +54,22 @@ func (c *compiler) copyAsync() {
 		c.errorf("cp.async is .ca.shared.global or .cg.shared.global")
 	}
 	c.mod("L2::64B", "L2::128B", "L2::256B")
-	if n := len(c.in.args); n != 3 && n != 4 {
+	if n := len(c.in.Operands); n != 3 && n != 4 {
 		c.errorf("cp.async has 3 or 4 operands, not %d", n)
 	}
-	size := c.in.args[2]
-	if size.kind != argInt || size.bits != 16 && (cache == "cg" || size.bits != 4 && size.bits != 8) {
-		c.errorf("cp.async.%s does not copy %d bytes", cache, size.bits)
+	size := c.in.Operands[2]
+	if size.Kind != ptx.IntegerOperand || size.Bits != 16 && (cache == "cg" || size.Bits != 4 && size.Bits != 8) {
+		c.errorf("cp.async.%s does not copy %d bytes", cache, size.Bits)
 	}
-	to, addTo := c.address(c.in.args[0])
-	from, addFrom := c.address(c.in.args[1])
+	to, addTo := c.address(c.in.Operands[0])
+	from, addFrom := c.address(c.in.Operands[1])
 	count := int32(-1)
-	if len(c.in.args) == 4 {
-		count = c.src(3, u32)
+	if len(c.in.Operands) == 4 {
+		count = c.src(3, ptx.U32)
 	}
 	c.o.effect = true
-	write := access{space: shared, bytes: int(size.bits), write: true}
-	aligned := access{space: global, bytes: int(size.bits), read: true}
+	write := access{space: ptx.Shared, bytes: int(size.Bits), write: true}
+	aligned := access{space: ptx.Global, bytes: int(size.Bits), read: true}
 	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) {
 			dst, at := w.find(&write, w.vals[to][i]+addTo, i, nil)

@@ -1,39 +1,42 @@
 package ptxsim
 
+import "healc/codegen/gpu/ptx"
+
 // atom is atom and red: read, change and write in one step.
 func (c *compiler) atom() {
 	a := access{atomic: true, write: true, read: true}
 	for c.mod("relaxed", "acquire", "release", "acq_rel", "sc", "cta", "gpu", "sys", "cluster") != "" {
 	}
-	a.space = spaces[c.mod("global", "shared")]
-	if a.space == generic && c.mod("shared::cta") != "" {
-		a.space = shared
+	a.space, _ = ptx.SpaceNamed(c.mod("global", "shared"))
+	if a.space == ptx.Generic && c.mod("shared::cta") != "" {
+		a.space = ptx.Shared
 	}
 	for c.mod("cta", "gpu", "sys", "cluster") != "" {
 	}
 	op := c.mod("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
 	if op == "" {
-		c.errorf("%s needs an operation", c.in.op)
+		c.errorf("%s needs an operation", c.in.Opcode)
 	}
 	noftz := c.has("noftz")
-	t := c.dtype(b16, b32, b64, u32, u64, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64)
+	t := c.dtype(ptx.B16, ptx.B32, ptx.B64, ptx.U32, ptx.U64, ptx.S32, ptx.S64, ptx.F16, ptx.F16x2, ptx.BF16,
+		ptx.BF16x2, ptx.F32, ptx.F64)
 	f := c.change(op, t, noftz)
-	a.bytes = t.bytes()
+	a.bytes = t.Bytes()
 	c.o.effect, c.o.loads = true, true
 
 	// atom has a destination before the address; cas has a value to compare with before the new one
-	args := c.in.args
+	args := c.in.Operands
 	d := int32(-1)
 	n := 2
 	if op == "cas" {
 		n++
 	}
-	if c.in.op == "atom" {
+	if c.in.Opcode == "atom" {
 		n++
 	}
 	c.operands(n)
-	if c.in.op == "atom" {
-		if args[0].kind != argAny {
+	if c.in.Opcode == "atom" {
+		if args[0].Kind != ptx.SinkOperand {
 			d = c.dest(args[0], untypedOf(t), false)
 		}
 		args = args[1:]
@@ -46,7 +49,7 @@ func (c *compiler) atom() {
 	if op == "cas" {
 		y = c.source(args[2], t, false)
 	}
-	size := t.bytes()
+	size := t.Bytes()
 	c.o.run = func(w *warp, m uint32) {
 		addrs, X, Y := w.vals[p], w.vals[x], w.vals[y]
 		var r *region
@@ -67,12 +70,12 @@ func (c *compiler) atom() {
 }
 
 // change is what an atomic operation stores, of the old value and the operands.
-func (c *compiler) change(op string, t dtype, noftz bool) func(old, x, y uint64) uint64 {
-	m := mask(t.bits())
-	bad := func() { c.errorf("%s.%s.%s does not exist or is not supported", c.in.op, op, t) }
+func (c *compiler) change(op string, t ptx.Type, noftz bool) func(old, x, y uint64) uint64 {
+	m := mask(t.Bits())
+	bad := func() { c.errorf("%s.%s.%s does not exist or is not supported", c.in.Opcode, op, t) }
 	switch op {
 	case "and", "or", "xor":
-		if t != b32 && t != b64 {
+		if t != ptx.B32 && t != ptx.B64 {
 			bad()
 		}
 		switch op {
@@ -83,7 +86,7 @@ func (c *compiler) change(op string, t dtype, noftz bool) func(old, x, y uint64)
 		}
 		return func(old, x, _ uint64) uint64 { return old ^ x }
 	case "cas":
-		if !t.untyped() {
+		if !t.Untyped() {
 			bad()
 		}
 		return func(old, x, y uint64) uint64 {
@@ -93,12 +96,12 @@ func (c *compiler) change(op string, t dtype, noftz bool) func(old, x, y uint64)
 			return old
 		}
 	case "exch":
-		if t != b32 && t != b64 {
+		if t != ptx.B32 && t != ptx.B64 {
 			bad()
 		}
 		return func(_, x, _ uint64) uint64 { return x }
 	case "inc", "dec":
-		if t != u32 {
+		if t != ptx.U32 {
 			bad()
 		}
 		if op == "inc" {
@@ -116,7 +119,7 @@ func (c *compiler) change(op string, t dtype, noftz bool) func(old, x, y uint64)
 			return old - 1
 		}
 	case "min", "max":
-		if !t.integer() {
+		if !t.Integer() {
 			bad()
 		}
 		isMin := op == "min"
@@ -129,14 +132,14 @@ func (c *compiler) change(op string, t dtype, noftz bool) func(old, x, y uint64)
 	}
 	e := element(t)
 	switch {
-	case t.integer():
+	case t.Integer():
 		return func(old, x, _ uint64) uint64 { return (old + x) & m }
-	case t == f32 && !noftz:
+	case t == ptx.F32 && !noftz:
 		return func(old, x, _ uint64) uint64 { return of32(f32of(old) + f32of(x)) }
-	case t == f64 && !noftz:
+	case t == ptx.F64 && !noftz:
 		return func(old, x, _ uint64) uint64 { return of64(f64of(old) + f64of(x)) }
-	case e.bits() == 16 && e.float() && noftz:
-		f := func(x, y, _ uint64) uint64 { return sum(e, toNearest, e.value(x), e.value(y)) }
+	case e.Bits() == 16 && e.Float() && noftz:
+		f := func(x, y, _ uint64) uint64 { return sum(e, toNearest, valueOf(e, x), valueOf(e, y)) }
 		if e != t {
 			f = halves(f)
 		}

@@ -1,17 +1,21 @@
 package ptxsim
 
-import "math/bits"
+import (
+	"math/bits"
 
-var untyped = []dtype{b16, b32, b64}
+	"healc/codegen/gpu/ptx"
+)
+
+var untyped = []ptx.Type{ptx.B16, ptx.B32, ptx.B64}
 
 // logic is and, or and xor, of values and of predicates.
 func (c *compiler) logic() {
 	if c.has("pred") {
 		c.operands(3)
-		d := c.predicateDest(c.in.args[0])
-		a, na := c.predicate(c.in.args[1])
-		b, nb := c.predicate(c.in.args[2])
-		op := c.in.op
+		d := c.predicateDest(c.in.Operands[0])
+		a, na := c.predicate(c.in.Operands[1])
+		b, nb := c.predicate(c.in.Operands[2])
+		op := c.in.Opcode
 		c.o.decides, c.o.negated = map[string]int{"and": -1, "or": 1}[op], [2]bool{na, nb}
 		c.o.run = func(w *warp, m uint32) {
 			x, y := w.pred(a, na), w.pred(b, nb)
@@ -31,7 +35,7 @@ func (c *compiler) logic() {
 	c.operands(3)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	c.o.operands = []int32{a, b}
-	switch c.in.op {
+	switch c.in.Opcode {
 	case "and":
 		c.o.spread = spreadAnd
 		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x & y })
@@ -46,19 +50,19 @@ func (c *compiler) logic() {
 
 // not is not and cnot.
 func (c *compiler) not() {
-	if c.in.op == "not" && c.has("pred") {
+	if c.in.Opcode == "not" && c.has("pred") {
 		c.operands(2)
-		d := c.predicateDest(c.in.args[0])
-		a, na := c.predicate(c.in.args[1])
+		d := c.predicateDest(c.in.Operands[0])
+		a, na := c.predicate(c.in.Operands[1])
 		c.o.run = func(w *warp, m uint32) { w.setPred(d, ^w.pred(a, na), m) }
 		return
 	}
 	t := c.dtype(untyped...)
-	if c.in.op == "cnot" {
+	if c.in.Opcode == "cnot" {
 		c.unary(t, func(x uint64) uint64 { return boolean(x == 0) })
 		return
 	}
-	m := mask(t.bits())
+	m := mask(t.Bits())
 	c.unary(t, func(x uint64) uint64 { return ^x & m })
 	c.o.spread = spreadBitwise
 }
@@ -72,10 +76,10 @@ func boolean(b bool) uint64 {
 
 // lop3 looks each bit of three values up in a table of 8 bits.
 func (c *compiler) lop3() {
-	t := c.dtype(b32)
+	t := c.dtype(ptx.B32)
 	c.operands(5)
-	table := c.in.args[4]
-	if table.kind != argInt || table.bits > 255 {
+	table := c.in.Operands[4]
+	if table.Kind != ptx.IntegerOperand || table.Bits > 255 {
 		c.errorf("lop3 needs a table from 0 to 255")
 	}
 	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
@@ -83,7 +87,7 @@ func (c *compiler) lop3() {
 	c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 {
 		var r uint64
 		for i := range 8 {
-			if table.bits>>i&1 != 0 {
+			if table.Bits>>i&1 != 0 {
 				r |= choose(x, i&4 != 0) & choose(y, i&2 != 0) & choose(z, i&1 != 0)
 			}
 		}
@@ -100,21 +104,21 @@ func choose(x uint64, set bool) uint64 {
 
 // shift is shl and shr: counts from the width on shift everything out.
 func (c *compiler) shift() {
-	var t dtype
-	if c.in.op == "shl" {
+	var t ptx.Type
+	if c.in.Opcode == "shl" {
 		t = c.dtype(untyped...)
 	} else {
 		t = c.dtype(append(untyped, integers...)...)
 	}
 	c.operands(3)
-	d, a, n := c.dst(t), c.src(1, t), c.src(2, u32)
+	d, a, n := c.dst(t), c.src(1, t), c.src(2, ptx.U32)
 	c.moves(t, a)
-	m := mask(t.bits())
+	m := mask(t.Bits())
 	switch {
-	case c.in.op == "shl":
+	case c.in.Opcode == "shl":
 		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return x << y & m })
-	case t.signed():
-		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return uint64(int64(t.extend(x))>>y) & m })
+	case t.Signed():
+		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return uint64(int64(extend(t, x))>>y) & m })
 	default:
 		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return x >> y })
 	}
@@ -126,9 +130,9 @@ func (c *compiler) funnel() {
 	if dir == "" || mode == "" {
 		c.errorf("shf is .l or .r, .clamp or .wrap")
 	}
-	t := c.dtype(b32)
+	t := c.dtype(ptx.B32)
 	c.operands(4)
-	d, a, b, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, u32)
+	d, a, b, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, ptx.U32)
 	c.moves(t, a, b)
 	c.o.run = ter(d, a, b, n, func(x, y, n uint64) uint64 {
 		if mode == "clamp" {
@@ -146,15 +150,15 @@ func (c *compiler) funnel() {
 
 // bfe extracts a field: position and length are 8 bits. Beyond the value, it is filled with its sign.
 func (c *compiler) bfe() {
-	t := c.dtype(u32, u64, s32, s64)
+	t := c.dtype(ptx.U32, ptx.U64, ptx.S32, ptx.S64)
 	c.operands(4)
-	d, a, pos, n := c.dst(t), c.src(1, t), c.src(2, u32), c.src(3, u32)
+	d, a, pos, n := c.dst(t), c.src(1, t), c.src(2, ptx.U32), c.src(3, ptx.U32)
 	c.moves(t, a)
-	width := uint64(t.bits())
+	width := uint64(t.Bits())
 	c.o.run = ter(d, a, pos, n, func(x, pos, n uint64) uint64 {
 		pos, n = pos&255, n&255
 		var fill uint64
-		if t.signed() && n > 0 {
+		if t.Signed() && n > 0 {
 			fill = x >> min(pos+n-1, width-1) & 1
 		}
 		var v uint64
@@ -171,11 +175,11 @@ func (c *compiler) bfe() {
 
 // bfi inserts the low bits of a into b.
 func (c *compiler) bfi() {
-	t := c.dtype(b32, b64)
+	t := c.dtype(ptx.B32, ptx.B64)
 	c.operands(5)
-	d, a, b, pos, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, u32), c.src(4, u32)
+	d, a, b, pos, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, ptx.U32), c.src(4, ptx.U32)
 	c.moves(t, a, b)
-	width := uint64(t.bits())
+	width := uint64(t.Bits())
 	c.o.run = func(w *warp, m uint32) {
 		D, A, B, P, N := &w.vals[d], &w.vals[a], &w.vals[b], &w.vals[pos], &w.vals[n]
 		for ; m != 0; m &= m - 1 {
@@ -192,7 +196,7 @@ func (c *compiler) bfi() {
 
 // prmt picks four bytes out of eight.
 func (c *compiler) prmt() {
-	t := c.dtype(b32)
+	t := c.dtype(ptx.B32)
 	mode := c.mod("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 	c.operands(4)
 	d, a, b, s := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
@@ -236,9 +240,9 @@ func (c *compiler) szext() {
 	if mode == "" {
 		c.errorf("szext is .clamp or .wrap")
 	}
-	t := c.dtype(u32, s32)
+	t := c.dtype(ptx.U32, ptx.S32)
 	c.operands(3)
-	d, a, n := c.dst(t), c.src(1, t), c.src(2, u32)
+	d, a, n := c.dst(t), c.src(1, t), c.src(2, ptx.U32)
 	c.o.run = bin(d, a, n, func(x, n uint64) uint64 {
 		if mode == "wrap" {
 			n &= 31
@@ -250,7 +254,7 @@ func (c *compiler) szext() {
 			return 0
 		}
 		x &= mask(int(n))
-		if t == s32 && x>>(n-1) != 0 {
+		if t == ptx.S32 && x>>(n-1) != 0 {
 			x |= ^mask(int(n))
 		}
 		return x & mask(32)
@@ -263,7 +267,7 @@ func (c *compiler) bmsk() {
 	if mode == "" {
 		c.errorf("bmsk is .clamp or .wrap")
 	}
-	t := c.dtype(b32)
+	t := c.dtype(ptx.B32)
 	c.binary(t, func(pos, n uint64) uint64 {
 		if mode == "wrap" {
 			pos, n = pos&31, n&31
@@ -277,39 +281,39 @@ func (c *compiler) bmsk() {
 
 // count is popc and clz, whose results have 32 bits.
 func (c *compiler) count() {
-	t := c.dtype(b32, b64)
+	t := c.dtype(ptx.B32, ptx.B64)
 	c.operands(2)
-	d, a := c.dst(u32), c.src(1, t)
-	if c.in.op == "popc" {
+	d, a := c.dst(ptx.U32), c.src(1, t)
+	if c.in.Opcode == "popc" {
 		c.o.run = un(d, a, func(x uint64) uint64 { return uint64(bits.OnesCount64(x)) })
 		return
 	}
-	less := 64 - t.bits()
+	less := 64 - t.Bits()
 	c.o.run = un(d, a, func(x uint64) uint64 { return uint64(bits.LeadingZeros64(x) - less) })
 }
 
 func (c *compiler) brev() {
-	t := c.dtype(b32, b64)
-	shift := 64 - t.bits()
+	t := c.dtype(ptx.B32, ptx.B64)
+	shift := 64 - t.Bits()
 	c.unary(t, func(x uint64) uint64 { return bits.Reverse64(x) >> shift })
 }
 
 // bfind finds the most significant bit that is not the sign; -1 if there is none.
 func (c *compiler) bfind() {
 	amount := c.has("shiftamt")
-	t := c.dtype(u32, u64, s32, s64)
+	t := c.dtype(ptx.U32, ptx.U64, ptx.S32, ptx.S64)
 	c.operands(2)
-	d, a := c.dst(u32), c.src(1, t)
+	d, a := c.dst(ptx.U32), c.src(1, t)
 	c.o.run = un(d, a, func(x uint64) uint64 {
-		if t.signed() && int64(t.extend(x)) < 0 {
-			x = ^x & mask(t.bits())
+		if t.Signed() && int64(extend(t, x)) < 0 {
+			x = ^x & mask(t.Bits())
 		}
 		n := bits.Len64(x) - 1
 		if n < 0 {
 			return mask(32)
 		}
 		if amount {
-			n = t.bits() - 1 - n
+			n = t.Bits() - 1 - n
 		}
 		return uint64(n)
 	})

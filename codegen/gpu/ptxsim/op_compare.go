@@ -1,11 +1,13 @@
 package ptxsim
 
+import "healc/codegen/gpu/ptx"
+
 // comparison takes the comparison of setp and set.
 func (c *compiler) comparison() string {
 	op := c.mod("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu",
 		"num", "nan")
 	if op == "" {
-		c.errorf("%s needs a comparison", c.in.op)
+		c.errorf("%s needs a comparison", c.in.Opcode)
 	}
 	return op
 }
@@ -24,31 +26,31 @@ var relations = map[string]relation{
 }
 
 // comparer is the test of a comparison of values of type t.
-func (c *compiler) comparer(op string, t dtype) func(x, y uint64) bool {
+func (c *compiler) comparer(op string, t ptx.Type) func(x, y uint64) bool {
 	r := relations[op]
 	unsigned := len(op) == 2 && (op == "lo" || op == "ls" || op == "hi" || op == "hs")
-	if t.float() {
+	if t.Float() {
 		if unsigned {
-			c.errorf("%s.%s compares integers", c.in.op, op)
+			c.errorf("%s.%s compares integers", c.in.Opcode, op)
 		}
-		if t == f32 {
+		if t == ptx.F32 {
 			return func(x, y uint64) bool {
 				a, b := f32of(x), f32of(y)
 				return a < b && r.less || a == b && r.equal || a > b && r.greater || (a != a || b != b) && r.unordered
 			}
 		}
 		return func(x, y uint64) bool {
-			a, b := t.value(x), t.value(y)
+			a, b := valueOf(t, x), valueOf(t, y)
 			return a < b && r.less || a == b && r.equal || a > b && r.greater || (a != a || b != b) && r.unordered
 		}
 	}
 	switch {
 	case r.unordered || op == "num":
-		c.errorf("%s.%s compares floats", c.in.op, op)
-	case t.untyped() && op != "eq" && op != "ne":
-		c.errorf("%s.%s needs a type with an order", c.in.op, op)
-	case unsigned && t.signed():
-		c.errorf("%s.%s compares unsigned values", c.in.op, op)
+		c.errorf("%s.%s compares floats", c.in.Opcode, op)
+	case t.Untyped() && op != "eq" && op != "ne":
+		c.errorf("%s.%s needs a type with an order", c.in.Opcode, op)
+	case unsigned && t.Signed():
+		c.errorf("%s.%s compares unsigned values", c.in.Opcode, op)
 	}
 	switch op {
 	case "eq":
@@ -56,8 +58,8 @@ func (c *compiler) comparer(op string, t dtype) func(x, y uint64) bool {
 	case "ne":
 		return func(x, y uint64) bool { return x != y }
 	}
-	if t.signed() {
-		shift := 64 - t.bits()
+	if t.Signed() {
+		shift := 64 - t.Bits()
 		return func(x, y uint64) bool {
 			a, b := int64(x<<shift), int64(y<<shift)
 			return a < b && r.less || a == b && r.equal || a > b && r.greater
@@ -66,29 +68,32 @@ func (c *compiler) comparer(op string, t dtype) func(x, y uint64) bool {
 	return func(x, y uint64) bool { return x < y && r.less || x == y && r.equal || x > y && r.greater }
 }
 
-var comparables = []dtype{b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, bf16, f32, f64}
+var comparables = []ptx.Type{
+	ptx.B16, ptx.B32, ptx.B64, ptx.U16, ptx.U32, ptx.U64, ptx.S16, ptx.S32, ptx.S64, ptx.F16, ptx.BF16, ptx.F32,
+	ptx.F64,
+}
 
 // setp sets a predicate, and its complement, to a comparison that may be combined with a third predicate.
 func (c *compiler) setp() {
 	op := c.comparison()
 	join := c.mod("and", "or", "xor")
 	c.noFlush()
-	t := c.dtype(append(comparables, f16x2, bf16x2)...)
+	t := c.dtype(append(comparables, ptx.F16x2, ptx.BF16x2)...)
 	n := 3
 	if join != "" {
 		n = 4
 	}
 	c.operands(n)
-	p, q := c.in.args[0], operand{kind: argAny}
-	if p.kind == argPair {
-		p, q = p.list[0], p.list[1]
+	p, q := c.in.Operands[0], ptx.Operand{Kind: ptx.SinkOperand}
+	if p.Kind == ptx.PairOperand {
+		p, q = p.List[0], p.List[1]
 	}
 	a, b := c.src(1, t), c.src(2, t)
 	test := c.comparer(op, element(t))
 	var z int32
 	var nz bool
 	if join != "" {
-		z, nz = c.predicate(c.in.args[3])
+		z, nz = c.predicate(c.in.Operands[3])
 	}
 	d, e := c.predicateDest(p), c.predicateDest(q)
 	if element(t) != t {
@@ -155,7 +160,7 @@ func (c *compiler) set() {
 	op := c.comparison()
 	join := c.mod("and", "or", "xor")
 	c.noFlush()
-	dt := c.dtype(u32, s32, f32)
+	dt := c.dtype(ptx.U32, ptx.S32, ptx.F32)
 	t := c.dtype(comparables...)
 	n := 3
 	if join != "" {
@@ -167,10 +172,10 @@ func (c *compiler) set() {
 	var z int32
 	var nz bool
 	if join != "" {
-		z, nz = c.predicate(c.in.args[3])
+		z, nz = c.predicate(c.in.Operands[3])
 	}
 	yes := mask(32)
-	if dt == f32 {
+	if dt == ptx.F32 {
 		yes = uint64(f32bits(1))
 	}
 	c.o.run = func(w *warp, m uint32) {
@@ -185,10 +190,10 @@ func (c *compiler) set() {
 
 // selp selects by a predicate.
 func (c *compiler) selp() {
-	t := c.dtype(append(comparables, f16x2)...)
+	t := c.dtype(append(comparables, ptx.F16x2)...)
 	c.operands(4)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
-	p, np := c.predicate(c.in.args[3])
+	p, np := c.predicate(c.in.Operands[3])
 	c.o.spread, c.o.sel, c.o.selp, c.o.selNot = spreadSelect, [2]int32{a, b}, p, np
 	c.o.run = func(w *warp, m uint32) {
 		D, A, B, k := &w.vals[d], &w.vals[a], &w.vals[b], w.pred(p, np)
@@ -207,11 +212,11 @@ func (c *compiler) selp() {
 func (c *compiler) slct() {
 	c.noFlush()
 	t := c.dtype(comparables...)
-	kt := c.dtype(s32, f32)
+	kt := c.dtype(ptx.S32, ptx.F32)
 	c.operands(4)
 	d, a, b, k := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, kt)
 	c.o.run = ter(d, a, b, k, func(x, y, z uint64) uint64 {
-		if kt == s32 && int32(z) >= 0 || kt == f32 && f32of(z) >= 0 {
+		if kt == ptx.S32 && int32(z) >= 0 || kt == ptx.F32 && f32of(z) >= 0 {
 			return x
 		}
 		return y

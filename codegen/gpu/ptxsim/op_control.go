@@ -1,12 +1,16 @@
 package ptxsim
 
-import "strings"
+import (
+	"strings"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // bra goes to a label.
 func (c *compiler) bra() {
 	c.has("uni")
 	c.operands(1)
-	if c.in.args[0].kind != argSymbol {
+	if c.in.Operands[0].Kind != ptx.SymbolOperand {
 		c.errorf("bra needs a label")
 	}
 	c.o.kind, c.o.target = opBranch, 0
@@ -20,7 +24,7 @@ func (c *compiler) brx() {
 	c.has("uni")
 	c.operands(2)
 	c.o.kind, c.o.effect = opIndexed, true
-	c.o.index = c.src(0, u32)
+	c.o.index = c.src(0, ptx.U32)
 }
 
 func (c *compiler) ret() {
@@ -57,51 +61,50 @@ type passed struct{ from, to, n int }
 // callFunction is call (results), function, (arguments).
 func (c *compiler) callFunction() {
 	c.has("uni")
-	args := c.in.args
-	var results, params []operand
-	if len(args) > 0 && args[0].kind == argList {
-		results, args = args[0].list, args[1:]
+	args := c.in.Operands
+	var results, params []ptx.Operand
+	if len(args) > 0 && args[0].Kind == ptx.ListOperand {
+		results, args = args[0].List, args[1:]
 	}
-	if len(args) == 0 || args[0].kind != argSymbol {
+	if len(args) == 0 || args[0].Kind != ptx.SymbolOperand {
 		c.errorf("indirect calls are not supported")
 	}
-	f := c.p.m.funcs[args[0].name]
+	f := c.m.funcs[args[0].Name]
 	if f == nil {
-		c.errorf("function %s is not declared", args[0].name)
+		c.errorf("function %s is not declared", args[0].Name)
 	}
-	if args = args[1:]; len(args) > 0 && args[0].kind == argList {
-		params, args = args[0].list, args[1:]
+	if args = args[1:]; len(args) > 0 && args[0].Kind == ptx.ListOperand {
+		params, args = args[0].List, args[1:]
 	}
-	if len(args) > 0 || f.entry {
+	if len(args) > 0 || f.Entry {
 		c.errorf("indirect calls and calls of kernels are not supported")
 	}
-	if !f.body {
+	if !f.Defined {
 		c.external(f, results, params)
 		return
 	}
 	k := &callOp{fn: f}
-	k.args = c.pass(f, "argument", params, f.params, true)
-	k.results = c.pass(f, "result", results, f.results, false)
+	k.args = c.pass(f, "argument", params, f.Params, true)
+	k.results = c.pass(f, "result", results, f.Results, false)
 	c.o.kind, c.o.call = opCall, k
 	c.f.calls = append(c.f.calls, f)
 }
 
 // external is a call of a function that the driver has, and no module: there is one.
-func (c *compiler) external(f *function, results, params []operand) {
-	if f.name != setConditional {
-		c.errorf("function %s has no body", f.name)
+func (c *compiler) external(f *function, results, params []ptx.Operand) {
+	if f.Name != setConditional {
+		c.errorf("function %s has no body", f.Name)
 	}
-	if len(f.results) != 0 || len(f.params) != 2 || f.params[0].size != 8 || f.params[1].size != 4 {
-		c.errorf("%s has two parameters, .b64 and .b32", f.name)
+	if len(f.Results) != 0 || len(f.Params) != 2 || f.Params[0].Size != 8 || f.Params[1].Size != 4 {
+		c.errorf("%s has two parameters, .b64 and .b32", f.Name)
 	}
-	layout(f.params)
-	k := c.pass(f, "argument", params, f.params, true)
-	c.pass(f, "result", results, f.results, false)
+	k := c.pass(f, "argument", params, f.Params, true)
+	c.pass(f, "result", results, f.Results, false)
 	stride := c.f
 	c.o.effect = true
 	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) {
-			area := w.frame.area[i*stride.areaBytes:]
+			area := w.frame.area[i*stride.AreaBytes:]
 			handle, value := load(area[k[0].from:], 8), uint32(load(area[k[1].from:], 4))
 			if !w.block.dev.setCondition(handle, value) {
 				w.fault(Undefined, i, "%s: %#x is no condition of a graph that runs", setConditional, handle)
@@ -111,20 +114,20 @@ func (c *compiler) external(f *function, results, params []operand) {
 }
 
 // pass pairs the variables of a call with those of the function.
-func (c *compiler) pass(f *function, what string, names []operand, vars []*variable, in bool) []passed {
+func (c *compiler) pass(f *function, what string, names []ptx.Operand, vars []*ptx.Variable, in bool) []passed {
 	if len(names) != len(vars) {
-		c.errorf("%s has %s, not %d", f.name, plural(len(vars), what), len(names))
+		c.errorf("%s has %s, not %d", f.Name, plural(len(vars), what), len(names))
 	}
 	var list []passed
 	for i, x := range names {
 		v := vars[i]
-		if x.kind != argSymbol || x.v == nil || x.v.space != param || x.v.launch {
+		if x.Kind != ptx.SymbolOperand || x.Variable == nil || x.Variable.Space != ptx.Param || x.Variable.OfEntry {
 			c.errorf("%ss of a call are .param variables", what)
 		}
-		if x.v.size != v.size {
-			c.errorf("%s %d of %s has %d bytes, not %d", what, i+1, f.name, v.size, x.v.size)
+		if x.Variable.Size != v.Size {
+			c.errorf("%s %d of %s has %d bytes, not %d", what, i+1, f.Name, v.Size, x.Variable.Size)
 		}
-		p := passed{x.v.offset, v.offset, v.size}
+		p := passed{x.Variable.Offset, v.Offset, v.Size}
 		if !in {
 			p.from, p.to = p.to, p.from
 		}
@@ -151,7 +154,7 @@ func (w *warp) results(f *fragment) {
 func copyArea(m uint32, list []passed, from, to *frame) {
 	for _, p := range list {
 		each(m, func(i int) {
-			copy(to.area[i*to.fn.areaBytes+p.to:][:p.n], from.area[i*from.fn.areaBytes+p.from:])
+			copy(to.area[i*to.fn.AreaBytes+p.to:][:p.n], from.area[i*from.fn.AreaBytes+p.from:])
 		})
 	}
 }
@@ -175,19 +178,19 @@ func (c *compiler) bar() {
 	c.has("cta")
 	mode := c.mod("sync", "arrive", "red")
 	b := &barrierOp{count: -1, arrive: mode == "arrive"}
-	args := c.in.args
-	var d operand
+	args := c.in.Operands
+	var d ptx.Operand
 	op := ""
 	switch mode {
 	case "":
-		c.errorf("%s needs .sync, .arrive or .red", c.in.op)
+		c.errorf("%s needs .sync, .arrive or .red", c.in.Opcode)
 	case "red":
 		if op = c.mod("popc", "and", "or"); op == "" || len(args) < 3 {
-			c.errorf("%s.red is .popc, .and or .or, of a predicate", c.in.op)
+			c.errorf("%s.red is .popc, .and or .or, of a predicate", c.in.Opcode)
 		}
 		d, args = args[0], args[1:]
 	}
-	b.aligned = c.has("aligned") || c.in.op == "bar"
+	b.aligned = c.has("aligned") || c.in.Opcode == "bar"
 	var p int32
 	var np bool
 	if mode == "red" {
@@ -197,23 +200,24 @@ func (c *compiler) bar() {
 		b.reduce = c.reduction(op, d, p, np)
 	}
 	if len(args) < 1 || len(args) > 2 || b.arrive && len(args) != 2 {
-		c.errorf("%s has a wrong number of operands", strings.Join(append([]string{c.in.op}, c.in.mods...), "."))
+		c.errorf("%s has a wrong number of operands",
+			strings.Join(append([]string{c.in.Opcode}, c.in.Modifiers...), "."))
 	}
-	b.id = c.source(args[0], u32, false)
+	b.id = c.source(args[0], ptx.U32, false)
 	if len(args) == 2 {
-		b.count = c.source(args[1], u32, false)
+		b.count = c.source(args[1], ptx.U32, false)
 	}
 	c.o.kind, c.o.effect, c.o.barrier = opBarrier, true, b
 }
 
 // reduction is what bar.red gives to the threads when the barrier is complete.
-func (c *compiler) reduction(op string, d operand, p int32, np bool) func(warps []*warp) {
+func (c *compiler) reduction(op string, d ptx.Operand, p int32, np bool) func(warps []*warp) {
 	var dv, dp int32
 	if op == "popc" {
-		c.dtype(u32)
-		dv = c.dest(d, u32, false)
+		c.dtype(ptx.U32)
+		dv = c.dest(d, ptx.U32, false)
 	} else {
-		c.dtype(pred)
+		c.dtype(ptx.Pred)
 		dp = c.predicateDest(d)
 	}
 	return func(warps []*warp) {
@@ -243,7 +247,7 @@ func (c *compiler) barWarp() {
 		c.errorf("bar.warp is .sync")
 	}
 	c.operands(1)
-	members := c.sync(c.in.args[0])
+	members := c.sync(c.in.Operands[0])
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
 		w.syncLanes(m)
@@ -275,11 +279,11 @@ func (b *block) arrive(w *warp) {
 	if len(s.arrived)+len(s.passed) > 0 {
 		if s.threads != int(count) {
 			w.fault(BarrierDivergence, first, "barrier %d is used with %d threads here and with %d at line %d", id,
-				count, s.threads, s.at.in.line)
+				count, s.threads, s.at.in.Line)
 		}
 		if count == 0 && o.aligned && s.at != w.at {
 			w.fault(BarrierDivergence, first, "warp %d comes to barrier %d here, and warp %d at line %d: %s", w.index,
-				id, s.arrived[0].index, s.at.in.line, b.m.line(s.at.in.line))
+				id, s.arrived[0].index, s.at.in.Line, b.m.Line(s.at.in.Line))
 		}
 	}
 	s.threads, s.at = int(count), w.at

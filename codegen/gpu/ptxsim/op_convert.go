@@ -1,6 +1,10 @@
 package ptxsim
 
-import "math"
+import (
+	"math"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // cvt converts between integers and floats of all widths.
 func (c *compiler) cvt() {
@@ -14,37 +18,39 @@ func (c *compiler) cvt() {
 	sat := c.has("sat")
 	satfinite := c.has("satfinite")
 	relu = relu || c.has("relu")
-	all := []dtype{u8, u16, u32, u64, s8, s16, s32, s64, f16, bf16, f32, f64}
-	dt := c.dtype(append(all, f16x2, bf16x2, tf32)...)
+	all := []ptx.Type{
+		ptx.U8, ptx.U16, ptx.U32, ptx.U64, ptx.S8, ptx.S16, ptx.S32, ptx.S64, ptx.F16, ptx.BF16, ptx.F32, ptx.F64,
+	}
+	dt := c.dtype(append(all, ptx.F16x2, ptx.BF16x2, ptx.TF32)...)
 	at := c.dtype(all...)
 	if satfinite {
 		c.errorf("cvt.satfinite is not supported")
 	}
-	if dt == f16x2 || dt == bf16x2 {
+	if dt == ptx.F16x2 || dt == ptx.BF16x2 {
 		c.cvtPair(dt, at, frnd, relu)
 		return
 	}
 	c.operands(2)
-	d, a := c.dest(c.in.args[0], dt, true), c.source(c.in.args[1], at, true)
-	width := c.width(c.in.args[0])
+	d, a := c.dest(c.in.Operands[0], dt, true), c.source(c.in.Operands[1], at, true)
+	width := c.width(c.in.Operands[0])
 	f := c.conversion(dt, at, irnd, frnd, sat)
-	if at.integer() && dt.integer() && !sat {
+	if at.Integer() && dt.Integer() && !sat {
 		c.moves(at, a)
 		c.o.run = resize(d, a, dt, at, width)
 		return
 	}
 	if relu {
-		if !dt.float() && dt != tf32 || at != f32 {
+		if !dt.Float() && dt != ptx.TF32 || at != ptx.F32 {
 			c.errorf("cvt.relu is of f32 to a smaller float")
 		}
 		f = clamp(dt, f)
 	}
-	in, out := mask(at.bits()), mask(width)
-	if dt.signed() {
-		c.o.run = un(d, a, func(x uint64) uint64 { return dt.extend(f(x&in)) & out })
+	in, out := mask(at.Bits()), mask(width)
+	if dt.Signed() {
+		c.o.run = un(d, a, func(x uint64) uint64 { return extend(dt, f(x&in)) & out })
 		return
 	}
-	if dt.bits() == width && at.bits() == 64 {
+	if dt.Bits() == width && at.Bits() == 64 {
 		c.o.run = un(d, a, f)
 		return
 	}
@@ -53,17 +59,17 @@ func (c *compiler) cvt() {
 
 // resize is a cvt between integers, into a register of some width: sign bits go on from the narrower type where that is
 // signed.
-func resize(d, a int32, dt, at dtype, width int) step {
-	from, out := at, dt.bits()
-	if dt.bits() <= at.bits() {
+func resize(d, a int32, dt, at ptx.Type, width int) step {
+	from, out := at, dt.Bits()
+	if dt.Bits() <= at.Bits() {
 		from = dt
 	}
-	if dt.signed() {
+	if dt.Signed() {
 		out = width
 	}
 	keep := mask(out)
-	if !from.signed() {
-		keep &= mask(from.bits())
+	if !from.Signed() {
+		keep &= mask(from.Bits())
 		return func(w *warp, m uint32) {
 			D, A := &w.vals[d], &w.vals[a]
 			if m == ^uint32(0) {
@@ -78,24 +84,24 @@ func resize(d, a int32, dt, at dtype, width int) step {
 			}
 		}
 	}
-	shift := 64 - from.bits()
+	shift := 64 - from.Bits()
 	return un(d, a, func(x uint64) uint64 { return uint64(int64(x<<shift)>>shift) & keep })
 }
 
 // clamp makes negative results 0, as .relu says; NaN stays.
-func clamp(t dtype, f func(x uint64) uint64) func(x uint64) uint64 {
+func clamp(t ptx.Type, f func(x uint64) uint64) func(x uint64) uint64 {
 	return func(x uint64) uint64 {
 		v := f(x)
-		if t.value(v) < 0 {
+		if valueOf(t, v) < 0 {
 			return 0
 		}
-		return v &^ (1 << (t.bits() - 1) * boolean(t.value(v) == 0))
+		return v &^ (1 << (t.Bits() - 1) * boolean(valueOf(t, v) == 0))
 	}
 }
 
 // cvtPair is cvt.rn.f16x2.f32 d, a, b: a in the upper half.
-func (c *compiler) cvtPair(dt, at dtype, frnd string, relu bool) {
-	if at != f32 || frnd != "rn" && frnd != "rz" {
+func (c *compiler) cvtPair(dt, at ptx.Type, frnd string, relu bool) {
+	if at != ptx.F32 || frnd != "rn" && frnd != "rz" {
 		c.errorf("cvt to .%s is of two .f32, with .rn or .rz", dt)
 	}
 	e := element(dt)
@@ -109,7 +115,7 @@ func (c *compiler) cvtPair(dt, at dtype, frnd string, relu bool) {
 }
 
 // conversion is the function of a cvt. Its argument has the width of at, and its result that of dt.
-func (c *compiler) conversion(dt, at dtype, irnd, frnd string, sat bool) func(x uint64) uint64 {
+func (c *compiler) conversion(dt, at ptx.Type, irnd, frnd string, sat bool) func(x uint64) uint64 {
 	to := toNearest
 	switch frnd + irnd {
 	case "rz", "rzi":
@@ -119,21 +125,21 @@ func (c *compiler) conversion(dt, at dtype, irnd, frnd string, sat bool) func(x 
 	case "rp", "rpi":
 		to = upward
 	case "rna":
-		if dt != tf32 {
+		if dt != ptx.TF32 {
 			c.errorf("cvt.rna is to .tf32")
 		}
 		to = nearestAway
 	}
 	switch {
-	case at.integer() && dt.integer():
+	case at.Integer() && dt.Integer():
 		if irnd != "" || frnd != "" {
 			c.errorf("a cvt between integers does not round")
 		}
 		if sat {
 			return func(x uint64) uint64 { return saturateInt(dt, at, x) }
 		}
-		return func(x uint64) uint64 { return at.extend(x) & mask(dt.bits()) }
-	case at.integer():
+		return func(x uint64) uint64 { return extend(at, x) & mask(dt.Bits()) }
+	case at.Integer():
 		if frnd == "" {
 			c.errorf("a cvt of an integer to a float needs .rn, .rz, .rm or .rp")
 		}
@@ -144,7 +150,7 @@ func (c *compiler) conversion(dt, at dtype, irnd, frnd string, sat bool) func(x 
 			}
 			return v
 		}
-	case dt.integer():
+	case dt.Integer():
 		if irnd == "" {
 			c.errorf("a cvt of a float to an integer needs .rni, .rzi, .rmi or .rpi")
 		}
@@ -154,23 +160,23 @@ func (c *compiler) conversion(dt, at dtype, irnd, frnd string, sat bool) func(x 
 }
 
 // floatToFloat widens, rounds to a smaller format, or rounds to an integral value.
-func (c *compiler) floatToFloat(dt, at dtype, integral, rounds bool, to rounding, sat bool) func(x uint64) uint64 {
+func (c *compiler) floatToFloat(dt, at ptx.Type, integral, rounds bool, to rounding, sat bool) func(x uint64) uint64 {
 	smaller := formats[dt].frac < formats[at].frac || formats[dt].exp < formats[at].exp
 	switch {
 	case integral && dt != at:
 		c.errorf("a cvt that rounds to an integral value has one type")
 	case smaller && !rounds:
 		c.errorf("a cvt to a smaller float needs .rn, .rz, .rm or .rp")
-	case dt == tf32 && at != f32:
+	case dt == ptx.TF32 && at != ptx.F32:
 		c.errorf("cvt to .tf32 is of .f32")
 	}
 	f := func(x uint64) uint64 {
-		v := at.value(x)
+		v := valueOf(at, x)
 		if integral {
 			v = roundIntegral(v, to)
 		}
 		r := formats[dt].round(v, to)
-		if dt == tf32 {
+		if dt == ptx.TF32 {
 			r = r << 13 // its bits are the upper ones of an f32
 			if v != v {
 				r = nan32
@@ -198,11 +204,11 @@ func roundIntegral(v float64, to rounding) float64 {
 }
 
 // saturateInt is the value of x that is nearest in type dt.
-func saturateInt(dt, at dtype, x uint64) uint64 {
-	v := at.extend(x)
-	negative := at.signed() && int64(v) < 0
-	bits := dt.bits()
-	if dt.signed() {
+func saturateInt(dt, at ptx.Type, x uint64) uint64 {
+	v := extend(at, x)
+	negative := at.Signed() && int64(v) < 0
+	bits := dt.Bits()
+	if dt.Signed() {
 		most := mask(bits - 1)
 		switch {
 		case negative && int64(v) < -int64(most)-1:
@@ -222,9 +228,9 @@ func saturateInt(dt, at dtype, x uint64) uint64 {
 }
 
 // intToFloat rounds an integer once.
-func intToFloat(dt, at dtype, x uint64, to rounding) uint64 {
-	v := at.extend(x)
-	negative := at.signed() && int64(v) < 0
+func intToFloat(dt, at ptx.Type, x uint64, to rounding) uint64 {
+	v := extend(at, x)
+	negative := at.Signed() && int64(v) < 0
 	if negative {
 		v = -v
 		switch to { // of the magnitude
@@ -236,10 +242,10 @@ func intToFloat(dt, at dtype, x uint64, to rounding) uint64 {
 	}
 	// A magnitude of more than 53 bits is rounded to odd first; to f64 it is rounded here.
 	var r uint64
-	if v < 1<<53 || dt == f64 {
-		r = formats[f64].roundUint(v, to)
+	if v < 1<<53 || dt == ptx.F64 {
+		r = formats[ptx.F64].roundUint(v, to)
 	}
-	if dt != f64 {
+	if dt != ptx.F64 {
 		f := float64(v)
 		if v >= 1<<53 {
 			shift := 0
@@ -255,7 +261,7 @@ func intToFloat(dt, at dtype, x uint64, to rounding) uint64 {
 		r = formats[dt].round(f, to)
 	}
 	if negative {
-		r |= 1 << (dt.bits() - 1)
+		r |= 1 << (dt.Bits() - 1)
 	}
 	return r
 }
@@ -279,17 +285,17 @@ func (f format) roundUint(v uint64, to rounding) uint64 {
 }
 
 // floatToInt rounds and saturates. NaN gives 0, except that from f64 or to 64 bits it gives the most significant bit.
-func floatToInt(dt, at dtype, x uint64, to rounding) uint64 {
-	v := at.value(x)
+func floatToInt(dt, at ptx.Type, x uint64, to rounding) uint64 {
+	v := valueOf(at, x)
 	if v != v {
-		if at == f64 || dt.bits() == 64 {
-			return 1 << (dt.bits() - 1)
+		if at == ptx.F64 || dt.Bits() == 64 {
+			return 1 << (dt.Bits() - 1)
 		}
 		return 0
 	}
 	v = roundIntegral(v, to)
-	bits := dt.bits()
-	if dt.signed() {
+	bits := dt.Bits()
+	if dt.Signed() {
 		most := math.Ldexp(1, bits-1)
 		switch {
 		case v >= most:

@@ -1,6 +1,10 @@
 package ptxsim
 
-import "math"
+import (
+	"math"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // frnd takes the rounding of a float instruction: .rn unless it says otherwise.
 func (c *compiler) frnd() rounding {
@@ -18,13 +22,13 @@ func (c *compiler) frnd() rounding {
 // noFlush refuses .ftz: flushing subnormals is no arithmetic of the language.
 func (c *compiler) noFlush() {
 	if len(c.mods) > 0 && c.mods[0] == "ftz" {
-		c.errorf("%s.ftz is not supported: subnormal numbers are kept", c.in.op)
+		c.errorf("%s.ftz is not supported: subnormal numbers are kept", c.in.Opcode)
 	}
 }
 
 // saturate limits the result of a function to [0, 1]; NaN becomes 0.
-func saturate(t dtype, v uint64) uint64 {
-	x := t.value(v)
+func saturate(t ptx.Type, v uint64) uint64 {
+	x := valueOf(t, v)
 	switch {
 	case !(x > 0):
 		return 0
@@ -42,25 +46,25 @@ func halves(f func(x, y, z uint64) uint64) func(x, y, z uint64) uint64 {
 }
 
 // element is the type of one of the halves, or t itself.
-func element(t dtype) dtype {
+func element(t ptx.Type) ptx.Type {
 	switch t {
-	case f16x2:
-		return f16
-	case bf16x2:
-		return bf16
-	case u16x2:
-		return u16
-	case s16x2:
-		return s16
+	case ptx.F16x2:
+		return ptx.F16
+	case ptx.BF16x2:
+		return ptx.BF16
+	case ptx.U16x2:
+		return ptx.U16
+	case ptx.S16x2:
+		return ptx.S16
 	}
 	return t
 }
 
-var floats = []dtype{f16, f16x2, bf16, bf16x2, f32, f64}
+var floats = []ptx.Type{ptx.F16, ptx.F16x2, ptx.BF16, ptx.BF16x2, ptx.F32, ptx.F64}
 
 // arithmetic is the rest of an instruction that rounds the exact result of n values: rounding, flushing, saturation,
 // type.
-func (c *compiler) arithmetic(n int, exact func(t dtype, r rounding) func(x, y, z uint64) uint64) {
+func (c *compiler) arithmetic(n int, exact func(t ptx.Type, r rounding) func(x, y, z uint64) uint64) {
 	r := c.frnd()
 	c.noFlush()
 	sat := c.has("sat")
@@ -85,26 +89,26 @@ func (c *compiler) arithmetic(n int, exact func(t dtype, r rounding) func(x, y, 
 }
 
 // plainFloat says whether the modifiers are those of f32 or f64 rounded to nearest.
-func (c *compiler) plainFloat() (dtype, bool) {
+func (c *compiler) plainFloat() (ptx.Type, bool) {
 	m := c.mods
 	if len(m) > 0 && m[0] == "rn" {
 		m = m[1:]
 	}
 	if len(m) == 1 && (m[0] == "f32" || m[0] == "f64") {
 		c.mods = nil
-		return dtypes[m[0]], true
+		return ptx.TypeNamed(m[0])
 	}
-	return noType, false
+	return ptx.NoType, false
 }
 
 // addFloat is add and sub.
 func (c *compiler) addFloat() {
-	minus := c.in.op == "sub"
+	minus := c.in.Opcode == "sub"
 	if t, ok := c.plainFloat(); ok {
 		switch {
-		case t == f32 && minus:
+		case t == ptx.F32 && minus:
 			c.binary(t, func(x, y uint64) uint64 { return of32(f32of(x) - f32of(y)) })
-		case t == f32:
+		case t == ptx.F32:
 			c.binary(t, func(x, y uint64) uint64 { return of32(f32of(x) + f32of(y)) })
 		case minus:
 			c.binary(t, func(x, y uint64) uint64 { return of64(f64of(x) - f64of(y)) })
@@ -113,9 +117,9 @@ func (c *compiler) addFloat() {
 		}
 		return
 	}
-	c.arithmetic(2, func(t dtype, r rounding) func(x, y, z uint64) uint64 {
+	c.arithmetic(2, func(t ptx.Type, r rounding) func(x, y, z uint64) uint64 {
 		return func(x, y, _ uint64) uint64 {
-			a, b := t.value(x), t.value(y)
+			a, b := valueOf(t, x), valueOf(t, y)
 			if minus {
 				b = -b
 			}
@@ -125,8 +129,8 @@ func (c *compiler) addFloat() {
 }
 
 // sum is a + b rounded to t.
-func sum(t dtype, r rounding, a, b float64) uint64 {
-	if t == f64 {
+func sum(t ptx.Type, r rounding, a, b float64) uint64 {
+	if t == ptx.F64 {
 		return directed(r, a, b, false, func() float64 { return a + b })
 	}
 	if a+b == 0 {
@@ -146,17 +150,17 @@ func zeroSum(r rounding, a, b float64) float64 {
 // mulFloat is mul.
 func (c *compiler) mulFloat() {
 	if t, ok := c.plainFloat(); ok {
-		if t == f32 {
+		if t == ptx.F32 {
 			c.binary(t, func(x, y uint64) uint64 { return of32(f32of(x) * f32of(y)) })
 		} else {
 			c.binary(t, func(x, y uint64) uint64 { return of64(f64of(x) * f64of(y)) })
 		}
 		return
 	}
-	c.arithmetic(2, func(t dtype, r rounding) func(x, y, z uint64) uint64 {
+	c.arithmetic(2, func(t ptx.Type, r rounding) func(x, y, z uint64) uint64 {
 		return func(x, y, _ uint64) uint64 {
-			a, b := t.value(x), t.value(y)
-			if t == f64 {
+			a, b := valueOf(t, x), valueOf(t, y)
+			if t == ptx.F64 {
 				return directed(r, a, b, true, func() float64 { return a * b })
 			}
 			return formats[t].round(a*b, r) // exact: at most 48 bits
@@ -167,7 +171,7 @@ func (c *compiler) mulFloat() {
 // fma is fma, and mad of floats, which is the same from sm_20 on.
 func (c *compiler) fma() {
 	if t, ok := c.plainFloat(); ok {
-		if t == f32 {
+		if t == ptx.F32 {
 			c.ternary(t, func(x, y, z uint64) uint64 { return of32(fma32(f32of(x), f32of(y), f32of(z))) })
 		} else {
 			c.ternary(t, func(x, y, z uint64) uint64 { return of64(math.FMA(f64of(x), f64of(y), f64of(z))) })
@@ -176,7 +180,7 @@ func (c *compiler) fma() {
 	}
 	r := c.frnd()
 	if r != toNearest {
-		c.errorf("%s of floats is supported with .rn only", c.in.op)
+		c.errorf("%s of floats is supported with .rn only", c.in.Opcode)
 	}
 	c.noFlush()
 	sat := c.has("sat")
@@ -184,14 +188,14 @@ func (c *compiler) fma() {
 	t := c.dtype(floats...)
 	e := element(t)
 	f := func(x, y, z uint64) uint64 {
-		if e == f64 {
+		if e == ptx.F64 {
 			return of64(math.FMA(f64of(x), f64of(y), f64of(z)))
 		}
-		v := formats[e].round(addOdd(e.value(x)*e.value(y), e.value(z)), r)
+		v := formats[e].round(addOdd(valueOf(e, x)*valueOf(e, y), valueOf(e, z)), r)
 		switch {
 		case sat:
 			return saturate(e, v)
-		case relu && !(e.value(v) > 0) && v != formats[e].nan:
+		case relu && !(valueOf(e, v) > 0) && v != formats[e].nan:
 			return 0
 		}
 		return v
@@ -206,7 +210,7 @@ func (c *compiler) fma() {
 func (c *compiler) approximate() {
 	for _, m := range c.mods {
 		if m == "approx" || m == "full" {
-			c.errorf("%s.%s is refused: its result is an approximation that differs between devices", c.in.op, m)
+			c.errorf("%s.%s is refused: its result is an approximation that differs between devices", c.in.Opcode, m)
 		}
 	}
 }
@@ -226,8 +230,8 @@ func (c *compiler) exact(op string) {
 }
 
 func (c *compiler) binaryFloat(f func(x, y float32) float32, g func(x, y float64) float64) {
-	t := c.dtype(f32, f64)
-	if t == f32 {
+	t := c.dtype(ptx.F32, ptx.F64)
+	if t == ptx.F32 {
 		c.binary(t, func(x, y uint64) uint64 { return of32(f(f32of(x), f32of(y))) })
 		return
 	}
@@ -235,8 +239,8 @@ func (c *compiler) binaryFloat(f func(x, y float32) float32, g func(x, y float64
 }
 
 func (c *compiler) unaryFloat(f func(x float32) float32, g func(x float64) float64) {
-	t := c.dtype(f32, f64)
-	if t == f32 {
+	t := c.dtype(ptx.F32, ptx.F64)
+	if t == ptx.F32 {
 		c.unary(t, func(x uint64) uint64 { return of32(f(f32of(x))) })
 		return
 	}
@@ -261,19 +265,19 @@ func (c *compiler) minMaxFloat() {
 	nan := c.has("NaN")
 	xor := c.has("xorsign")
 	if xor && !c.has("abs") {
-		c.errorf("%s.xorsign needs .abs", c.in.op)
+		c.errorf("%s.xorsign needs .abs", c.in.Opcode)
 	}
 	t := c.dtype(floats...)
 	e := element(t)
-	isMin := c.in.op == "min"
-	sign := uint64(1) << (e.bits() - 1)
+	isMin := c.in.Opcode == "min"
+	sign := uint64(1) << (e.Bits() - 1)
 	f := func(x, y, _ uint64) uint64 {
 		var s uint64
 		if xor {
 			s = (x ^ y) & sign
 			x, y = x&^sign, y&^sign
 		}
-		a, b := e.value(x), e.value(y)
+		a, b := valueOf(e, x), valueOf(e, y)
 		var v uint64
 		switch {
 		case a != a && b != b, nan && (a != a || b != b):
@@ -303,7 +307,7 @@ func (c *compiler) minMaxFloat() {
 func (c *compiler) signBit(f func(v, sign uint64) uint64) {
 	c.noFlush()
 	t := c.dtype(floats...)
-	sign := uint64(1) << (t.bits() - 1)
+	sign := uint64(1) << (t.Bits() - 1)
 	if element(t) != t {
 		sign |= sign16
 	}
@@ -312,8 +316,8 @@ func (c *compiler) signBit(f func(v, sign uint64) uint64) {
 
 // copysign is the magnitude of b with the sign of a.
 func (c *compiler) copysign() {
-	t := c.dtype(f32, f64)
-	sign := uint64(1) << (t.bits() - 1)
+	t := c.dtype(ptx.F32, ptx.F64)
+	sign := uint64(1) << (t.Bits() - 1)
 	c.binary(t, func(x, y uint64) uint64 { return x&sign | y&^sign })
 }
 
@@ -323,11 +327,11 @@ func (c *compiler) testp() {
 	if op == "" {
 		c.errorf("testp needs a property")
 	}
-	t := c.dtype(f32, f64)
+	t := c.dtype(ptx.F32, ptx.F64)
 	c.operands(2)
-	d, a := c.predicateDest(c.in.args[0]), c.src(1, t)
+	d, a := c.predicateDest(c.in.Operands[0]), c.src(1, t)
 	smallest := 0x1p-126
-	if t == f64 {
+	if t == ptx.F64 {
 		smallest = 0x1p-1022
 	}
 	test := func(x float64) bool {
@@ -348,7 +352,7 @@ func (c *compiler) testp() {
 	c.o.run = func(w *warp, m uint32) {
 		A, p := &w.vals[a], uint32(0)
 		each(m, func(i int) {
-			if test(t.value(A[i])) {
+			if test(valueOf(t, A[i])) {
 				p |= 1 << i
 			}
 		})

@@ -1,8 +1,12 @@
 package ptxsim
 
-import "math/bits"
+import (
+	"math/bits"
 
-var integers = []dtype{u16, u32, u64, s16, s32, s64}
+	"healc/codegen/gpu/ptx"
+)
+
+var integers = []ptx.Type{ptx.U16, ptx.U32, ptx.U64, ptx.S16, ptx.S32, ptx.S64}
 
 // isFloat says whether the last modifier is a float type: add, mul and their like are two instructions by one name.
 func (c *compiler) isFloat() bool {
@@ -27,10 +31,10 @@ func (c *compiler) add() {
 		return
 	}
 	sat := c.has("sat")
-	t := c.dtype(append(integers, b32, b64, u16x2, s16x2)...) // LLVM writes add.b64, too
-	if t == u16x2 || t == s16x2 {
-		if c.in.op == "sub" || sat {
-			c.errorf("%s.%s does not exist", c.in.op, t)
+	t := c.dtype(append(integers, ptx.B32, ptx.B64, ptx.U16x2, ptx.S16x2)...) // LLVM writes add.b64, too
+	if t == ptx.U16x2 || t == ptx.S16x2 {
+		if c.in.Opcode == "sub" || sat {
+			c.errorf("%s.%s does not exist", c.in.Opcode, t)
 		}
 		f := halves(func(x, y, _ uint64) uint64 { return (x + y) & 0xffff })
 		c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
@@ -41,9 +45,9 @@ func (c *compiler) add() {
 		c.saturated(t)
 		return
 	}
-	m := mask(t.bits())
+	m := mask(t.Bits())
 	c.o.spread = spreadUp
-	if c.in.op == "sub" {
+	if c.in.Opcode == "sub" {
 		c.binary(t, func(x, y uint64) uint64 { return (x - y) & m })
 		return
 	}
@@ -51,11 +55,11 @@ func (c *compiler) add() {
 }
 
 // saturated is add.sat.s32 and sub.sat.s32.
-func (c *compiler) saturated(t dtype) {
-	if t != s32 {
-		c.errorf("%s.sat has type .s32", c.in.op)
+func (c *compiler) saturated(t ptx.Type) {
+	if t != ptx.S32 {
+		c.errorf("%s.sat has type .s32", c.in.Opcode)
 	}
-	minus := c.in.op == "sub"
+	minus := c.in.Opcode == "sub"
 	c.binary(t, func(x, y uint64) uint64 {
 		a, b := int64(int32(x)), int64(int32(y))
 		if minus {
@@ -67,13 +71,13 @@ func (c *compiler) saturated(t dtype) {
 
 // carry is add.cc, addc, sub.cc and subc. The carry flag of a subtraction is its borrow.
 func (c *compiler) carry() {
-	with := c.in.op == "addc" || c.in.op == "subc"
+	with := c.in.Opcode == "addc" || c.in.Opcode == "subc"
 	sets := c.has("cc")
-	t := c.dtype(u32, s32, u64, s64, b32, b64)
+	t := c.dtype(ptx.U32, ptx.S32, ptx.U64, ptx.S64, ptx.B32, ptx.B64)
 	c.operands(3)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
-	minus := c.in.op == "sub" || c.in.op == "subc"
-	shift := 64 - t.bits()
+	minus := c.in.Opcode == "sub" || c.in.Opcode == "subc"
+	shift := 64 - t.Bits()
 	c.o.run = func(w *warp, m uint32) {
 		D, A, B := &w.vals[d], &w.vals[a], &w.vals[b]
 		in, out := w.frame.carry, uint32(0)
@@ -106,12 +110,12 @@ func (c *compiler) carry() {
 }
 
 // mulHigh is the upper half of a product of values of type t.
-func mulHigh(t dtype, x, y uint64) uint64 {
-	if t.bits() < 64 {
-		return t.extend(x) * t.extend(y) >> t.bits() & mask(t.bits())
+func mulHigh(t ptx.Type, x, y uint64) uint64 {
+	if t.Bits() < 64 {
+		return extend(t, x) * extend(t, y) >> t.Bits() & mask(t.Bits())
 	}
 	hi, _ := bits.Mul64(x, y)
-	if t == s64 {
+	if t == ptx.S64 {
 		// of signed values: less what the signs contribute as if they were positive
 		hi -= uint64(int64(x)>>63)&y + uint64(int64(y)>>63)&x
 	}
@@ -119,16 +123,16 @@ func mulHigh(t dtype, x, y uint64) uint64 {
 }
 
 // wide is the type of twice the width.
-func wide(t dtype) dtype {
+func wide(t ptx.Type) ptx.Type {
 	switch t {
-	case u16:
-		return u32
-	case s16:
-		return s32
-	case u32:
-		return u64
+	case ptx.U16:
+		return ptx.U32
+	case ptx.S16:
+		return ptx.S32
+	case ptx.U32:
+		return ptx.U64
 	}
-	return s64
+	return ptx.S64
 }
 
 func (c *compiler) mul() {
@@ -139,19 +143,19 @@ func (c *compiler) mul() {
 	part := c.mod("lo", "hi", "wide")
 	switch part {
 	case "lo":
-		t := c.dtype(append(integers, b32, b64, b16)...)
-		m := mask(t.bits())
+		t := c.dtype(append(integers, ptx.B32, ptx.B64, ptx.B16)...)
+		m := mask(t.Bits())
 		c.binary(t, func(x, y uint64) uint64 { return x * y & m })
 		c.o.spread = spreadUp
 	case "hi":
 		t := c.dtype(integers...)
 		c.binary(t, func(x, y uint64) uint64 { return mulHigh(t, x, y) })
 	case "wide":
-		t := c.dtype(u16, s16, u32, s32)
+		t := c.dtype(ptx.U16, ptx.S16, ptx.U32, ptx.S32)
 		c.operands(3)
 		d, a, b := c.dst(wide(t)), c.src(1, t), c.src(2, t)
-		m := mask(2 * t.bits())
-		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return t.extend(x) * t.extend(y) & m })
+		m := mask(2 * t.Bits())
+		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return extend(t, x) * extend(t, y) & m })
 	default:
 		c.errorf("mul of integers is .lo, .hi or .wide")
 	}
@@ -168,27 +172,27 @@ func (c *compiler) mad() {
 	sets := c.has("cc")
 	switch {
 	case part == "":
-		c.errorf("%s of integers is .lo, .hi or .wide", c.in.op)
+		c.errorf("%s of integers is .lo, .hi or .wide", c.in.Opcode)
 	case part == "wide":
-		if c.in.op == "madc" || sets {
-			c.errorf("%s.wide has no carry", c.in.op)
+		if c.in.Opcode == "madc" || sets {
+			c.errorf("%s.wide has no carry", c.in.Opcode)
 		}
-		t := c.dtype(u16, s16, u32, s32)
+		t := c.dtype(ptx.U16, ptx.S16, ptx.U32, ptx.S32)
 		c.operands(4)
 		d, x, y, z := c.dst(wide(t)), c.src(1, t), c.src(2, t), c.src(3, wide(t))
-		m := mask(2 * t.bits())
-		c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 { return (t.extend(x)*t.extend(y) + z) & m })
+		m := mask(2 * t.Bits())
+		c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 { return (extend(t, x)*extend(t, y) + z) & m })
 		return
 	}
 	t := c.dtype(integers...)
-	product := func(x, y uint64) uint64 { return x * y & mask(t.bits()) }
+	product := func(x, y uint64) uint64 { return x * y & mask(t.Bits()) }
 	if part == "hi" {
 		product = func(x, y uint64) uint64 { return mulHigh(t, x, y) }
 	}
-	m := mask(t.bits())
-	if c.in.op == "mad" && !sets {
+	m := mask(t.Bits())
+	if c.in.Opcode == "mad" && !sets {
 		if sat {
-			if t != s32 {
+			if t != ptx.S32 {
 				c.errorf("mad.hi.sat has type .s32")
 			}
 			c.ternary(t, func(x, y, z uint64) uint64 {
@@ -205,13 +209,13 @@ func (c *compiler) mad() {
 		c.ternary(t, func(x, y, z uint64) uint64 { return (product(x, y) + z) & m })
 		return
 	}
-	if t.bits() == 16 {
-		c.errorf("%s with a carry has 32 or 64 bits", c.in.op)
+	if t.Bits() == 16 {
+		c.errorf("%s with a carry has 32 or 64 bits", c.in.Opcode)
 	}
 	c.operands(4)
 	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
-	with := c.in.op == "madc"
-	shift := 64 - t.bits()
+	with := c.in.Opcode == "madc"
+	shift := 64 - t.Bits()
 	c.o.run = func(w *warp, m uint32) {
 		D, X, Y, Z := &w.vals[d], &w.vals[x], &w.vals[y], &w.vals[z]
 		in, out := w.frame.carry, uint32(0)
@@ -236,12 +240,12 @@ func (c *compiler) mad() {
 func (c *compiler) mul24() {
 	part := c.mod("lo", "hi")
 	if part == "" {
-		c.errorf("%s is .lo or .hi", c.in.op)
+		c.errorf("%s is .lo or .hi", c.in.Opcode)
 	}
-	t := c.dtype(u32, s32)
+	t := c.dtype(ptx.U32, ptx.S32)
 	product := func(x, y uint64) uint64 {
 		x, y = x&(1<<24-1), y&(1<<24-1)
-		if t == s32 {
+		if t == ptx.S32 {
 			x, y = uint64(int64(x<<40)>>40), uint64(int64(y<<40)>>40)
 		}
 		p := x * y
@@ -250,7 +254,7 @@ func (c *compiler) mul24() {
 		}
 		return p & mask(32)
 	}
-	if c.in.op == "mul24" {
+	if c.in.Opcode == "mul24" {
 		c.binary(t, product)
 		return
 	}
@@ -258,15 +262,15 @@ func (c *compiler) mul24() {
 }
 
 // divide gives the quotient and remainder of two values; the divisor is not zero.
-func divide(t dtype, x, y uint64) (q, r uint64) {
-	if !t.signed() {
+func divide(t ptx.Type, x, y uint64) (q, r uint64) {
+	if !t.Signed() {
 		return x / y, x % y
 	}
-	a, b := int64(t.extend(x)), int64(t.extend(y))
+	a, b := int64(extend(t, x)), int64(extend(t, y))
 	if b == -1 { // the smallest number wraps
-		return uint64(-a) & mask(t.bits()), 0
+		return uint64(-a) & mask(t.Bits()), 0
 	}
-	return uint64(a/b) & mask(t.bits()), uint64(a%b) & mask(t.bits())
+	return uint64(a/b) & mask(t.Bits()), uint64(a%b) & mask(t.Bits())
 }
 
 func (c *compiler) div() {
@@ -302,7 +306,7 @@ func (c *compiler) quotient(pick func(q, r uint64) uint64) {
 // sad is c + |a - b|.
 func (c *compiler) sad() {
 	t := c.dtype(integers...)
-	m := mask(t.bits())
+	m := mask(t.Bits())
 	c.ternary(t, func(x, y, z uint64) uint64 {
 		if less(t, x, y) {
 			x, y = y, x
@@ -312,9 +316,9 @@ func (c *compiler) sad() {
 }
 
 // less compares two integers of type t.
-func less(t dtype, x, y uint64) bool {
-	if t.signed() {
-		return int64(t.extend(x)) < int64(t.extend(y))
+func less(t ptx.Type, x, y uint64) bool {
+	if t.Signed() {
+		return int64(extend(t, x)) < int64(extend(t, y))
 	}
 	return x < y
 }
@@ -326,17 +330,17 @@ func (c *compiler) minMax() {
 		return
 	}
 	relu := c.has("relu")
-	t := c.dtype(append(integers, u16x2, s16x2)...)
+	t := c.dtype(append(integers, ptx.U16x2, ptx.S16x2)...)
 	relu = relu || c.has("relu") // behind .s16x2
-	if relu && t != s32 && t != s16x2 {
-		c.errorf("%s.relu has type .s32 or .s16x2", c.in.op)
+	if relu && t != ptx.S32 && t != ptx.S16x2 {
+		c.errorf("%s.relu has type .s32 or .s16x2", c.in.Opcode)
 	}
-	isMin, e := c.in.op == "min", element(t)
+	isMin, e := c.in.Opcode == "min", element(t)
 	f := func(x, y, _ uint64) uint64 {
 		if less(e, y, x) == isMin {
 			x = y
 		}
-		if relu && int64(e.extend(x)) < 0 {
+		if relu && int64(extend(e, x)) < 0 {
 			return 0
 		}
 		return x
@@ -352,12 +356,12 @@ func (c *compiler) abs() {
 		c.signBit(func(v, sign uint64) uint64 { return v &^ sign })
 		return
 	}
-	t := c.dtype(s16, s32, s64)
+	t := c.dtype(ptx.S16, ptx.S32, ptx.S64)
 	c.unary(t, func(x uint64) uint64 {
-		if int64(t.extend(x)) < 0 {
+		if int64(extend(t, x)) < 0 {
 			x = -x
 		}
-		return x & mask(t.bits())
+		return x & mask(t.Bits())
 	})
 }
 
@@ -366,27 +370,27 @@ func (c *compiler) neg() {
 		c.signBit(func(v, sign uint64) uint64 { return v ^ sign })
 		return
 	}
-	t := c.dtype(s16, s32, s64)
-	m := mask(t.bits())
+	t := c.dtype(ptx.S16, ptx.S32, ptx.S64)
+	m := mask(t.Bits())
 	c.unary(t, func(x uint64) uint64 { return -x & m })
 }
 
 // dp is dp4a and dp2a: products of bytes, added.
 func (c *compiler) dp() {
 	part := ""
-	if c.in.op == "dp2a" {
+	if c.in.Opcode == "dp2a" {
 		if part = c.mod("lo", "hi"); part == "" {
 			c.errorf("dp2a is .lo or .hi")
 		}
 	}
-	at, bt := c.dtype(u32, s32), c.dtype(u32, s32)
+	at, bt := c.dtype(ptx.U32, ptx.S32), c.dtype(ptx.U32, ptx.S32)
 	c.operands(4)
-	d, a, b, z := c.dst(u32), c.src(1, at), c.src(2, bt), c.src(3, u32)
-	part8 := func(t dtype, v uint64, i int) uint64 {
-		if t == s32 {
-			return s8.extend(v >> (8 * i))
+	d, a, b, z := c.dst(ptx.U32), c.src(1, at), c.src(2, bt), c.src(3, ptx.U32)
+	part8 := func(t ptx.Type, v uint64, i int) uint64 {
+		if t == ptx.S32 {
+			return extend(ptx.S8, v>>(8*i))
 		}
-		return u8.extend(v >> (8 * i))
+		return extend(ptx.U8, v>>(8*i))
 	}
 	c.o.run = ter(d, a, b, z, func(x, y, z uint64) uint64 {
 		if c2 := part; c2 == "" {
@@ -396,9 +400,9 @@ func (c *compiler) dp() {
 			return z & mask(32)
 		}
 		for i := range 2 {
-			h := u16.extend(x >> (16 * i))
-			if at == s32 {
-				h = s16.extend(x >> (16 * i))
+			h := extend(ptx.U16, x>>(16*i))
+			if at == ptx.S32 {
+				h = extend(ptx.S16, x>>(16*i))
 			}
 			k := i
 			if part == "hi" {

@@ -1,5 +1,7 @@
 package ptxsim
 
+import "healc/codegen/gpu/ptx"
+
 // memory takes the modifiers that ld and st share, up to the type.
 func (c *compiler) memory() (a access, vector int) {
 	for {
@@ -12,9 +14,9 @@ func (c *compiler) memory() (a access, vector int) {
 		case c.has("nc"):
 			a.cached = true
 		case c.mod("shared::cta") != "":
-			a.space = shared
+			a.space = ptx.Shared
 		default:
-			s, ok := spaces[firstOf(c.mods)]
+			s, ok := ptx.SpaceNamed(firstOf(c.mods))
 			if !ok {
 				vector = 1
 				switch c.mod("v2", "v4") {
@@ -38,41 +40,45 @@ func firstOf(s []string) string {
 	return s[0]
 }
 
-var memoryTypes = []dtype{b8, b16, b32, b64, u8, u16, u32, u64, s8, s16, s32, s64, f16, bf16, f32, f64, f16x2, bf16x2}
+var memoryTypes = []ptx.Type{
+	ptx.B8, ptx.B16, ptx.B32, ptx.B64, ptx.U8, ptx.U16, ptx.U32, ptx.U64, ptx.S8, ptx.S16, ptx.S32, ptx.S64, ptx.F16,
+	ptx.BF16, ptx.F32, ptx.F64, ptx.F16x2, ptx.BF16x2,
+}
 
 // address is the slot and offset of a memory operand.
-func (c *compiler) address(x operand) (slot int32, add uint64) {
-	if x.kind != argMemory {
-		c.errorf("%s needs an address in brackets", c.in.op)
+func (c *compiler) address(x ptx.Operand) (slot int32, add uint64) {
+	if x.Kind != ptx.MemoryOperand {
+		c.errorf("%s needs an address in brackets", c.in.Opcode)
 	}
 	switch {
-	case x.name == "":
-		return c.constant(uint64(x.add)), 0
-	case x.v != nil:
-		return c.symbol(operand{name: x.name, v: x.v, add: x.add}, u64), 0
+	case x.Name == "":
+		return c.constant(uint64(x.Offset)), 0
+	case x.Variable != nil:
+		return c.symbol(ptx.Operand{Name: x.Name, Variable: x.Variable, Offset: x.Offset}, ptx.U64), 0
 	}
-	t, ok := c.f.register(x.name)
+	t, ok := c.f.Register(x.Name)
 	if !ok {
-		c.errorf("%s is not declared", x.name)
+		c.errorf("%s is not declared", x.Name)
 	}
-	if t != b64 && t != u64 && t != s64 && t != b32 && t != u32 && t != s32 {
-		c.errorf("%s is a .%s and no address", x.name, t)
+	if t != ptx.B64 && t != ptx.U64 && t != ptx.S64 && t != ptx.B32 && t != ptx.U32 && t != ptx.S32 {
+		c.errorf("%s is a .%s and no address", x.Name, t)
 	}
-	return c.source(operand{kind: argReg, name: x.name}, t, false), uint64(x.add)
+	return c.source(ptx.Operand{Kind: ptx.RegisterOperand, Name: x.Name}, t, false), uint64(x.Offset)
 }
 
 // values are the slots of what is loaded or stored; -1 for _.
-func (c *compiler) values(x operand, t dtype, vector int, slot func(a operand, t dtype, wide bool) int32) []int32 {
-	list := []operand{x}
-	if x.kind == argVector {
-		list = x.list
+func (c *compiler) values(x ptx.Operand, t ptx.Type, vector int,
+	slot func(a ptx.Operand, t ptx.Type, wide bool) int32) []int32 {
+	list := []ptx.Operand{x}
+	if x.Kind == ptx.VectorOperand {
+		list = x.List
 	}
 	if len(list) != vector {
-		c.errorf("%s has %s, and %d are named", c.in.op, plural(vector, "element"), len(list))
+		c.errorf("%s has %s, and %d are named", c.in.Opcode, plural(vector, "element"), len(list))
 	}
 	var slots []int32
 	for _, e := range list {
-		if e.kind == argAny {
+		if e.Kind == ptx.SinkOperand {
 			slots = append(slots, -1)
 			continue
 		}
@@ -82,44 +88,44 @@ func (c *compiler) values(x operand, t dtype, vector int, slot func(a operand, t
 }
 
 // untypedOf is the type of the bits of t: a load or store takes a register of any type that is large enough.
-func untypedOf(t dtype) dtype {
-	switch t.bits() {
+func untypedOf(t ptx.Type) ptx.Type {
+	switch t.Bits() {
 	case 8:
-		return b8
+		return ptx.B8
 	case 16:
-		return b16
+		return ptx.B16
 	case 32:
-		return b32
+		return ptx.B32
 	}
-	return b64
+	return ptx.B64
 }
 
 func (c *compiler) ld() {
 	a, vector := c.memory()
 	t := c.dtype(memoryTypes...)
 	c.operands(2)
-	dst := c.values(c.in.args[0], t, vector, c.dest)
+	dst := c.values(c.in.Operands[0], t, vector, c.dest)
 	masks := make([]uint64, len(dst))
-	list := c.in.args[0].list
+	list := c.in.Operands[0].List
 	if vector == 1 {
-		list = c.in.args[:1]
+		list = c.in.Operands[:1]
 	}
 	for i, d := range dst {
 		if d >= 0 {
 			masks[i] = mask(c.width(list[i]))
 		}
 	}
-	if a.space == param {
+	if a.space == ptx.Param {
 		c.loadParam(t, dst, masks)
 		return
 	}
-	if a.cached && a.space != global {
+	if a.cached && a.space != ptx.Global {
 		c.errorf("ld.nc is of .global memory")
 	}
 	c.o.effect, c.o.loads = true, true
-	a.read, a.bytes = true, vector*t.bytes()
-	p, add := c.address(c.in.args[1])
-	n, signed := t.bytes(), t.signed()
+	a.read, a.bytes = true, vector*t.Bytes()
+	p, add := c.address(c.in.Operands[1])
+	n, signed := t.Bytes(), t.Signed()
 	c.o.run = func(w *warp, m uint32) {
 		addrs := w.vals[p] // the destination may be the address
 		var r *region
@@ -150,7 +156,7 @@ func (c *compiler) ld() {
 				}
 				v := load(r.data[off+j*n:], n)
 				if signed {
-					v = t.extend(v) & masks[j]
+					v = extend(t, v) & masks[j]
 				}
 				w.vals[d][i] = v
 			}
@@ -163,18 +169,18 @@ func (c *compiler) st() {
 	a, vector := c.memory()
 	t := c.dtype(memoryTypes...)
 	c.operands(2)
-	src := c.values(c.in.args[1], t, vector, c.source)
-	if a.space == param {
+	src := c.values(c.in.Operands[1], t, vector, c.source)
+	if a.space == ptx.Param {
 		c.storeParam(t, src)
 		return
 	}
-	if a.space == constant || a.cached {
+	if a.space == ptx.Const || a.cached {
 		c.errorf("st to .const memory")
 	}
 	c.o.effect = true
-	a.write, a.bytes = true, vector*t.bytes()
-	p, add := c.address(c.in.args[0])
-	n := t.bytes()
+	a.write, a.bytes = true, vector*t.Bytes()
+	p, add := c.address(c.in.Operands[0])
+	n := t.Bytes()
 	c.o.run = func(w *warp, m uint32) {
 		P := &w.vals[p]
 		var r *region
@@ -214,30 +220,30 @@ func (w *warp) unlock() {
 }
 
 // parameter is the variable of an address in .param space, checked to hold n bytes there.
-func (c *compiler) parameter(x operand, n int) (v *variable, offset int) {
-	if x.kind != argMemory || x.v == nil || x.v.space != param {
-		c.errorf("%s.param needs the name of a parameter", c.in.op)
+func (c *compiler) parameter(x ptx.Operand, n int) (v *ptx.Variable, offset int) {
+	if x.Kind != ptx.MemoryOperand || x.Variable == nil || x.Variable.Space != ptx.Param {
+		c.errorf("%s.param needs the name of a parameter", c.in.Opcode)
 	}
-	if x.add < 0 || int(x.add)+n > x.v.size {
-		c.errorf("%d bytes at byte %d of %s, which has %d", n, x.add, x.name, x.v.size)
+	if x.Offset < 0 || int(x.Offset)+n > x.Variable.Size {
+		c.errorf("%d bytes at byte %d of %s, which has %d", n, x.Offset, x.Name, x.Variable.Size)
 	}
-	if int(x.add)%n != 0 {
-		c.errorf("an access of %d bytes at byte %d of %s", n, x.add, x.name)
+	if int(x.Offset)%n != 0 {
+		c.errorf("an access of %d bytes at byte %d of %s", n, x.Offset, x.Name)
 	}
-	return x.v, x.v.offset + int(x.add)
+	return x.Variable, x.Variable.Offset + int(x.Offset)
 }
 
-func (c *compiler) loadParam(t dtype, dst []int32, masks []uint64) {
-	n := t.bytes()
-	v, off := c.parameter(c.in.args[1], n*len(dst))
+func (c *compiler) loadParam(t ptx.Type, dst []int32, masks []uint64) {
+	n := t.Bytes()
+	v, off := c.parameter(c.in.Operands[1], n*len(dst))
 	f := c.f
-	if v.launch {
+	if v.OfEntry {
 		c.o.run = func(w *warp, m uint32) {
 			for j, d := range dst {
 				if d < 0 {
 					continue
 				}
-				D, x := &w.vals[d], t.extend(load(w.block.params[off+j*n:], n))&masks[j]
+				D, x := &w.vals[d], extend(t, load(w.block.params[off+j*n:], n))&masks[j]
 				for m := m; m != 0; m &= m - 1 {
 					D[lane(m)] = x
 				}
@@ -249,18 +255,18 @@ func (c *compiler) loadParam(t dtype, dst []int32, masks []uint64) {
 		each(m, func(i int) {
 			for j, d := range dst {
 				if d >= 0 {
-					x := load(w.frame.area[i*f.areaBytes+off+j*n:], n)
-					w.vals[d][i] = t.extend(x) & masks[j]
+					x := load(w.frame.area[i*f.AreaBytes+off+j*n:], n)
+					w.vals[d][i] = extend(t, x) & masks[j]
 				}
 			}
 		})
 	}
 }
 
-func (c *compiler) storeParam(t dtype, src []int32) {
-	n := t.bytes()
-	v, off := c.parameter(c.in.args[0], n*len(src))
-	if v.launch {
+func (c *compiler) storeParam(t ptx.Type, src []int32) {
+	n := t.Bytes()
+	v, off := c.parameter(c.in.Operands[0], n*len(src))
+	if v.OfEntry {
 		c.errorf("st to a parameter of a kernel")
 	}
 	c.o.effect = true
@@ -269,7 +275,7 @@ func (c *compiler) storeParam(t dtype, src []int32) {
 		each(m, func(i int) {
 			for j, s := range src {
 				if s >= 0 {
-					store(w.frame.area[i*f.areaBytes+off+j*n:], n, w.vals[s][i])
+					store(w.frame.area[i*f.AreaBytes+off+j*n:], n, w.vals[s][i])
 				}
 			}
 		})

@@ -1,36 +1,41 @@
 package ptxsim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // mov copies a value, packs several into one, or unpacks one.
 func (c *compiler) mov() {
 	if c.has("pred") {
 		c.operands(2)
-		d := c.predicateDest(c.in.args[0])
-		a, na := c.predicate(c.in.args[1])
+		d := c.predicateDest(c.in.Operands[0])
+		a, na := c.predicate(c.in.Operands[1])
 		c.o.run = func(w *warp, m uint32) { w.setPred(d, w.pred(a, na), m) }
 		return
 	}
-	t := c.dtype(b16, b32, b64, b128, u16, u32, u64, s16, s32, s64, f16, bf16, f16x2, bf16x2, f32, f64)
+	t := c.dtype(ptx.B16, ptx.B32, ptx.B64, ptx.B128, ptx.U16, ptx.U32, ptx.U64, ptx.S16, ptx.S32, ptx.S64, ptx.F16,
+		ptx.BF16, ptx.F16x2, ptx.BF16x2, ptx.F32, ptx.F64)
 	c.operands(2)
-	d, a := c.in.args[0], c.in.args[1]
+	d, a := c.in.Operands[0], c.in.Operands[1]
 	switch {
-	case t == b128:
+	case t == ptx.B128:
 		c.errorf("mov.b128 is not supported")
-	case a.kind == argVector:
+	case a.Kind == ptx.VectorOperand:
 		c.pack(t, a)
-	case d.kind == argVector:
+	case d.Kind == ptx.VectorOperand:
 		c.unpack(t, d)
 	default:
-		if a.kind == argInt && t.float() {
-			t = untyped[bits.Len(uint(t.bits()/32))]
+		if a.Kind == ptx.IntegerOperand && t.Float() {
+			t = untyped[bits.Len(uint(t.Bits()/32))]
 		}
 		c.moved(t)
 	}
 }
 
-func (c *compiler) moved(t dtype) {
-	d, a := c.dest(c.in.args[0], t, false), c.source(c.in.args[1], t, false)
+func (c *compiler) moved(t ptx.Type) {
+	d, a := c.dest(c.in.Operands[0], t, false), c.source(c.in.Operands[1], t, false)
 	c.moves(t, a)
 	c.o.run = func(w *warp, m uint32) {
 		D, A := &w.vals[d], &w.vals[a]
@@ -46,26 +51,26 @@ func (c *compiler) moved(t dtype) {
 }
 
 // part is the type of one of n equal parts of a value.
-func (c *compiler) part(t dtype, n int) dtype {
+func (c *compiler) part(t ptx.Type, n int) ptx.Type {
 	if n >= 2 {
-		switch t.bits() / n {
+		switch t.Bits() / n {
 		case 8:
 			c.errorf("parts of 8 bits are not supported")
 		case 16:
-			return b16
+			return ptx.B16
 		case 32:
-			return b32
+			return ptx.B32
 		}
 	}
 	c.errorf("a value of type .%s does not have %d parts", t, n)
-	return noType
+	return ptx.NoType
 }
 
-func (c *compiler) pack(t dtype, a operand) {
-	e := c.part(t, len(a.list))
+func (c *compiler) pack(t ptx.Type, a ptx.Operand) {
+	e := c.part(t, len(a.List))
 	d := c.dst(t)
 	var src []int32
-	for _, x := range a.list {
+	for _, x := range a.List {
 		src = append(src, c.source(x, e, false))
 	}
 	c.moves(e, src...)
@@ -73,33 +78,33 @@ func (c *compiler) pack(t dtype, a operand) {
 		each(m, func(i int) {
 			var v uint64
 			for j, s := range src {
-				v |= w.vals[s][i] << (j * e.bits())
+				v |= w.vals[s][i] << (j * e.Bits())
 			}
 			w.vals[d][i] = v
 		})
 	}
 }
 
-func (c *compiler) unpack(t dtype, d operand) {
-	e := c.part(t, len(d.list))
+func (c *compiler) unpack(t ptx.Type, d ptx.Operand) {
+	e := c.part(t, len(d.List))
 	a := c.src(1, t)
 	var dst []int32
-	for _, x := range d.list {
-		if x.kind == argAny {
+	for _, x := range d.List {
+		if x.Kind == ptx.SinkOperand {
 			dst = append(dst, -1)
 		} else {
 			dst = append(dst, c.dest(x, e, false))
 		}
 	}
 	c.moves(t, a)
-	keep := mask(e.bits())
+	keep := mask(e.Bits())
 	c.o.run = func(w *warp, m uint32) {
 		A := w.vals[a] // a part may be the register itself
 		for j, s := range dst {
 			if s < 0 {
 				continue
 			}
-			D, shift := &w.vals[s], j*e.bits()
+			D, shift := &w.vals[s], j*e.Bits()
 			for m := m; m != 0; m &= m - 1 {
 				i := lane(m)
 				D[i] = A[i] >> shift & keep
@@ -111,24 +116,24 @@ func (c *compiler) unpack(t dtype, d operand) {
 // cvta converts addresses between a state space and generic ones.
 func (c *compiler) cvta() {
 	to := c.has("to")
-	s := spaces[c.mod("global", "shared", "local", "const", "param")]
-	if s == generic {
+	s, _ := ptx.SpaceNamed(c.mod("global", "shared", "local", "const", "param"))
+	if s == ptx.Generic {
 		c.errorf("cvta needs a state space")
 	}
-	if s == param {
+	if s == ptx.Param {
 		c.errorf("generic addresses of parameters are not supported")
 	}
-	t := c.dtype(u32, u64)
-	if t != u64 {
+	t := c.dtype(ptx.U32, ptx.U64)
+	if t != ptx.U64 {
 		c.errorf("generic addresses have 64 bits")
 	}
 	c.operands(2)
 	d, a := c.dst(t), c.src(1, t)
 	var base uint64
 	switch s {
-	case shared:
+	case ptx.Shared:
 		base = sharedWindow
-	case local:
+	case ptx.Local:
 		base = localWindow
 	}
 	if to {
@@ -139,25 +144,25 @@ func (c *compiler) cvta() {
 
 // isspacep says whether a generic address is in a state space.
 func (c *compiler) isspacep() {
-	s := spaces[c.mod("global", "shared", "local", "const")]
-	if s == generic {
+	s, _ := ptx.SpaceNamed(c.mod("global", "shared", "local", "const"))
+	if s == ptx.Generic {
 		c.errorf("isspacep needs a state space")
 	}
 	c.operands(2)
-	d, a := c.predicateDest(c.in.args[0]), c.src(1, u64)
+	d, a := c.predicateDest(c.in.Operands[0]), c.src(1, ptx.U64)
 	c.o.run = func(w *warp, m uint32) {
 		A, p := &w.vals[a], uint32(0)
 		each(m, func(i int) {
 			in := false
 			switch x := A[i]; s {
-			case shared:
+			case ptx.Shared:
 				in = x-sharedWindow < windowSize
-			case local:
+			case ptx.Local:
 				in = x-localWindow < windowSize
-			case global:
+			case ptx.Global:
 				in = x >= globalBase
 			}
-			if s == constant {
+			if s == ptx.Const {
 				k := search(w.block.dev.regions, A[i])
 				in = k >= 0 && w.block.dev.regions[k].readOnly
 			}

@@ -1,11 +1,15 @@
 package ptxsim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // sync makes the instruction wait for the lanes that its member mask names.
-func (c *compiler) sync(mask operand) int32 {
+func (c *compiler) sync(mask ptx.Operand) int32 {
 	c.o.kind, c.o.effect = opSync, true
-	c.o.members = c.source(mask, b32, false)
+	c.o.members = c.source(mask, ptx.B32, false)
 	return c.o.members
 }
 
@@ -28,15 +32,15 @@ func (c *compiler) shfl() {
 	if mode == "" {
 		c.errorf("shfl is .up, .down, .bfly or .idx")
 	}
-	c.dtype(b32)
+	c.dtype(ptx.B32)
 	c.operands(5)
-	to, p := c.in.args[0], int32(-1)
-	if to.kind == argPair {
-		p = c.predicateDest(to.list[1])
-		to = to.list[0]
+	to, p := c.in.Operands[0], int32(-1)
+	if to.Kind == ptx.PairOperand {
+		p = c.predicateDest(to.List[1])
+		to = to.List[0]
 	}
-	d, a, b, k := c.dest(to, b32, false), c.src(1, b32), c.src(2, b32), c.src(3, b32)
-	members := c.sync(c.in.args[4])
+	d, a, b, k := c.dest(to, ptx.B32, false), c.src(1, ptx.B32), c.src(2, ptx.B32), c.src(3, ptx.B32)
+	members := c.sync(c.in.Operands[4])
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
 		A, B, C := w.vals[a], w.vals[b], w.vals[k]
@@ -84,18 +88,18 @@ func (c *compiler) vote() {
 		c.errorf("vote is .all, .any, .uni or .ballot")
 	}
 	if mode == "ballot" {
-		c.dtype(b32)
+		c.dtype(ptx.B32)
 	} else {
-		c.dtype(pred)
+		c.dtype(ptx.Pred)
 	}
 	c.operands(3)
-	a, na := c.predicate(c.in.args[1])
-	members := c.sync(c.in.args[2])
+	a, na := c.predicate(c.in.Operands[1])
+	members := c.sync(c.in.Operands[2])
 	d, p := int32(-1), int32(-1)
 	if mode == "ballot" {
-		d = c.dst(b32)
+		d = c.dst(ptx.B32)
 	} else {
-		p = c.predicateDest(c.in.args[0])
+		p = c.predicateDest(c.in.Operands[0])
 	}
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
@@ -129,18 +133,18 @@ func (c *compiler) match() {
 	if mode == "" || !c.has("sync") {
 		c.errorf("match is .any.sync or .all.sync")
 	}
-	t := c.dtype(b32, b64)
+	t := c.dtype(ptx.B32, ptx.B64)
 	c.operands(3)
-	to, p := c.in.args[0], int32(-1)
-	if to.kind == argPair {
+	to, p := c.in.Operands[0], int32(-1)
+	if to.Kind == ptx.PairOperand {
 		if mode == "any" {
 			c.errorf("match.any has one destination")
 		}
-		p = c.predicateDest(to.list[1])
-		to = to.list[0]
+		p = c.predicateDest(to.List[1])
+		to = to.List[0]
 	}
-	d, a := c.dest(to, b32, false), c.src(1, t)
-	members := c.sync(c.in.args[2])
+	d, a := c.dest(to, ptx.B32, false), c.src(1, t)
+	members := c.sync(c.in.Operands[2])
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
 		A, M := w.vals[a], w.vals[members]
@@ -172,18 +176,18 @@ func (c *compiler) redux() {
 		c.errorf("redux needs .sync")
 	}
 	op := c.mod("add", "min", "max", "and", "or", "xor")
-	var t dtype
+	var t ptx.Type
 	switch op {
 	case "add", "min", "max":
-		t = c.dtype(u32, s32)
+		t = c.dtype(ptx.U32, ptx.S32)
 	case "and", "or", "xor":
-		t = c.dtype(b32)
+		t = c.dtype(ptx.B32)
 	default:
 		c.errorf("redux needs an operation")
 	}
 	c.operands(3)
 	d, a := c.dst(t), c.src(1, t)
-	members := c.sync(c.in.args[2])
+	members := c.sync(c.in.Operands[2])
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
 		A, M := w.vals[a], w.vals[members]
@@ -214,9 +218,9 @@ func (c *compiler) redux() {
 
 // activemask is the lanes that run together at this moment.
 func (c *compiler) activemask() {
-	c.dtype(b32)
+	c.dtype(ptx.B32)
 	c.operands(1)
-	d := c.dst(b32)
+	d := c.dst(ptx.B32)
 	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) { w.vals[d][i] = uint64(m) })
 	}
@@ -228,15 +232,15 @@ func (c *compiler) elect() {
 		c.errorf("elect needs .sync")
 	}
 	c.operands(2)
-	if c.in.args[0].kind != argPair {
+	if c.in.Operands[0].Kind != ptx.PairOperand {
 		c.errorf("elect has two destinations")
 	}
-	to := c.in.args[0].list
+	to := c.in.Operands[0].List
 	p, d := c.predicateDest(to[1]), int32(-1)
-	if to[0].kind != argAny {
-		d = c.dest(to[0], b32, false)
+	if to[0].Kind != ptx.SinkOperand {
+		d = c.dest(to[0], ptx.B32, false)
 	}
-	members := c.sync(c.in.args[1])
+	members := c.sync(c.in.Operands[1])
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
 		first := bits.TrailingZeros32(m)
@@ -257,36 +261,36 @@ func (c *compiler) mma() {
 			c.errorf("mma is .sync.aligned.m16n8k32.row.col.s32, of bytes")
 		}
 	}
-	at, bt := c.dtype(s8, u8), c.dtype(s8, u8)
+	at, bt := c.dtype(ptx.S8, ptx.U8), c.dtype(ptx.S8, ptx.U8)
 	if !c.has("s32") {
 		c.errorf("mma adds to .s32")
 	}
 	c.operands(4)
-	vector := func(i, n int) []operand {
-		a := c.in.args[i]
-		if a.kind != argVector || len(a.list) != n {
+	vector := func(i, n int) []ptx.Operand {
+		a := c.in.Operands[i]
+		if a.Kind != ptx.VectorOperand || len(a.List) != n {
 			c.errorf("mma: operand %d has %s in braces", i+1, plural(n, "register"))
 		}
-		return a.list
+		return a.List
 	}
 	slots := func(i, n int) (out []int32) {
 		for _, a := range vector(i, n) {
-			out = append(out, c.source(a, b32, false))
+			out = append(out, c.source(a, ptx.B32, false))
 		}
 		return out
 	}
 	a, b, z := slots(1, 4), slots(2, 2), slots(3, 4)
 	var d []int32
 	for _, to := range vector(0, 4) {
-		d = append(d, c.dest(to, b32, false))
+		d = append(d, c.dest(to, ptx.B32, false))
 	}
-	members := c.sync(operand{kind: argInt, bits: mask(32)})
+	members := c.sync(ptx.Operand{Kind: ptx.IntegerOperand, Bits: mask(32)})
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
 		if m != ^uint32(0) {
 			w.fault(WarpDivergence, lane(m), "mma.sync is done by lanes %#x, not by a whole warp", m)
 		}
-		byteOf := func(t dtype, slot int32, lane, e int) uint64 { return t.extend(w.vals[slot][lane] >> (8 * e)) }
+		byteOf := func(t ptx.Type, slot int32, lane, e int) uint64 { return extend(t, w.vals[slot][lane]>>(8*e)) }
 		var sums [4]lanes
 		each(m, func(i int) {
 			for n := range sums {

@@ -5,20 +5,22 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"healc/codegen/gpu/ptx"
 )
 
 // This file gives operands their slots in a frame: registers, constants, addresses, special registers and predicates.
 
 // dst is the slot of the destination, a register of exactly the width of t.
-func (c *compiler) dst(t dtype) int32 { return c.dest(c.in.args[0], t, false) }
+func (c *compiler) dst(t ptx.Type) int32 { return c.dest(c.in.Operands[0], t, false) }
 
 // src is the slot of source i of type t.
-func (c *compiler) src(i int, t dtype) int32 { return c.source(c.in.args[i], t, false) }
+func (c *compiler) src(i int, t ptx.Type) int32 { return c.source(c.in.Operands[i], t, false) }
 
 // dest is the slot of a destination. A wide one may be larger than t.
-func (c *compiler) dest(a operand, t dtype, wide bool) int32 {
-	if a.kind != argReg || a.not {
-		c.errorf("%s: the destination has to be a register", c.in.op)
+func (c *compiler) dest(a ptx.Operand, t ptx.Type, wide bool) int32 {
+	if a.Kind != ptx.RegisterOperand || a.Not {
+		c.errorf("%s: the destination has to be a register", c.in.Opcode)
 	}
 	s := c.register(a, t, wide)
 	c.o.defs = append(c.o.defs, s)
@@ -26,62 +28,62 @@ func (c *compiler) dest(a operand, t dtype, wide bool) int32 {
 }
 
 // source is the slot of a source. A wide one may be a larger register, of which the low bits count.
-func (c *compiler) source(a operand, t dtype, wide bool) int32 {
-	if a.not {
-		c.errorf("%s: ! stands before predicates only", c.in.op)
+func (c *compiler) source(a ptx.Operand, t ptx.Type, wide bool) int32 {
+	if a.Not {
+		c.errorf("%s: ! stands before predicates only", c.in.Opcode)
 	}
-	switch a.kind {
-	case argReg:
-		if f := special(a.name); f != nil {
-			return c.special(a.name, f)
+	switch a.Kind {
+	case ptx.RegisterOperand:
+		if f := special(a.Name); f != nil {
+			return c.special(a.Name, f)
 		}
 		s := c.register(a, t, wide)
-		c.o.uses, c.o.counts = append(c.o.uses, s), append(c.o.counts, mask(t.bits()))
+		c.o.uses, c.o.counts = append(c.o.uses, s), append(c.o.counts, mask(t.Bits()))
 		return s
-	case argInt:
-		if t.float() && t.bits() > 16 {
-			c.errorf("%s: a constant of type .%s is written 0f or 0d and its bits", c.in.op, t)
+	case ptx.IntegerOperand:
+		if t.Float() && t.Bits() > 16 {
+			c.errorf("%s: a constant of type .%s is written 0f or 0d and its bits", c.in.Opcode, t)
 		}
-		return c.constant(a.bits & mask(t.bits()))
-	case argFloat:
-		if t.integer() || a.wide && t.bits() < 64 && !t.float() || t.bits() < 32 {
-			c.errorf("%s: a float constant stands for a value of type .%s", c.in.op, t)
+		return c.constant(a.Bits & mask(t.Bits()))
+	case ptx.FloatOperand:
+		if t.Integer() || a.Wide && t.Bits() < 64 && !t.Float() || t.Bits() < 32 {
+			c.errorf("%s: a float constant stands for a value of type .%s", c.in.Opcode, t)
 		}
-		return c.constant(floatBits(a, t))
-	case argSymbol:
+		return c.constant(a.FloatBits(t))
+	case ptx.SymbolOperand:
 		return c.symbol(a, t)
 	}
-	c.errorf("%s: operand %v is not a value", c.in.op, a.name)
+	c.errorf("%s: operand %v is not a value", c.in.Opcode, a.Name)
 	return 0
 }
 
 // register is the slot of a register that is used as a value of type t.
-func (c *compiler) register(a operand, t dtype, wide bool) int32 {
-	r, ok := c.f.register(a.name)
+func (c *compiler) register(a ptx.Operand, t ptx.Type, wide bool) int32 {
+	r, ok := c.f.Register(a.Name)
 	switch {
-	case !ok && (strings.HasPrefix(a.name, "%clock") || strings.HasPrefix(a.name, "%globaltimer")):
-		c.errorf("%s is refused: it differs between runs", a.name)
+	case !ok && (strings.HasPrefix(a.Name, "%clock") || strings.HasPrefix(a.Name, "%globaltimer")):
+		c.errorf("%s is refused: it differs between runs", a.Name)
 	case !ok:
-		c.errorf("register %s is not declared or not known", a.name)
-	case r == pred:
-		c.errorf("%s: %s is a predicate, not a value", c.in.op, a.name)
-	case r.bits() < t.bits() || r.bits() > t.bits() && !wide:
-		c.errorf("%s: %s has %d bits, and .%s has %d", c.in.op, a.name, r.bits(), t, t.bits())
-	case r.float() && t.integer() || r.integer() && t.float():
-		c.errorf("%s: %s is a .%s, and not a .%s", c.in.op, a.name, r, t)
+		c.errorf("register %s is not declared or not known", a.Name)
+	case r == ptx.Pred:
+		c.errorf("%s: %s is a predicate, not a value", c.in.Opcode, a.Name)
+	case r.Bits() < t.Bits() || r.Bits() > t.Bits() && !wide:
+		c.errorf("%s: %s has %d bits, and .%s has %d", c.in.Opcode, a.Name, r.Bits(), t, t.Bits())
+	case r.Float() && t.Integer() || r.Integer() && t.Float():
+		c.errorf("%s: %s is a .%s, and not a .%s", c.in.Opcode, a.Name, r, t)
 	}
-	s, ok := c.slots[a.name]
+	s, ok := c.slots[a.Name]
 	if !ok {
 		s = c.value()
-		c.slots[a.name] = s
+		c.slots[a.Name] = s
 	}
 	return s
 }
 
 // width is the number of bits of a register.
-func (c *compiler) width(a operand) int {
-	t, _ := c.f.register(a.name)
-	return t.bits()
+func (c *compiler) width(a ptx.Operand) int {
+	t, _ := c.f.Register(a.Name)
+	return t.Bits()
 }
 
 // value makes a slot.
@@ -103,27 +105,27 @@ func (c *compiler) constant(v uint64) int32 {
 
 // symbol is the slot of the address of a variable. The address of shared, local and constant memory is that in the
 // state space.
-func (c *compiler) symbol(a operand, t dtype) int32 {
-	if a.v == nil {
-		c.errorf("%s is not declared", a.name)
+func (c *compiler) symbol(a ptx.Operand, t ptx.Type) int32 {
+	if a.Variable == nil {
+		c.errorf("%s is not declared", a.Name)
 	}
-	if t.bits() != 64 && !(t.bits() == 32 && (a.v.space == shared || a.v.space == local)) {
-		c.errorf("%s: an address in .%s memory does not have %d bits", c.in.op, a.v.space, t.bits())
+	if t.Bits() != 64 && !(t.Bits() == 32 && (a.Variable.Space == ptx.Shared || a.Variable.Space == ptx.Local)) {
+		c.errorf("%s: an address in .%s memory does not have %d bits", c.in.Opcode, a.Variable.Space, t.Bits())
 	}
-	key := fmt.Sprintf("%s+%d@%p", a.name, a.add, a.v)
+	key := fmt.Sprintf("%s+%d@%p", a.Name, a.Offset, a.Variable)
 	s, ok := c.slots[key]
 	if ok {
 		return s
 	}
-	x := fixed{slot: c.value(), kind: fixedSymbol, bits: uint64(a.add), v: a.v}
-	switch a.v.space {
-	case param:
-		c.errorf("the address of parameter %s is not supported", a.name)
-	case local:
+	x := fixed{slot: c.value(), kind: fixedSymbol, bits: uint64(a.Offset), v: a.Variable}
+	switch a.Variable.Space {
+	case ptx.Param:
+		c.errorf("the address of parameter %s is not supported", a.Name)
+	case ptx.Local:
 		x.kind = fixedLocal
 	default:
-		if !slices.Contains(c.f.symbols, a.v) {
-			c.f.symbols = append(c.f.symbols, a.v)
+		if !slices.Contains(c.f.symbols, a.Variable) {
+			c.f.symbols = append(c.f.symbols, a.Variable)
 		}
 	}
 	c.slots[key] = x.slot
@@ -143,28 +145,28 @@ func (c *compiler) special(name string, fill func(w *warp, v *lanes)) int32 {
 }
 
 // predicate is the slot of a predicate that is read, and whether it is negated.
-func (c *compiler) predicate(a operand) (s int32, not bool) {
-	if a.kind == argInt {
+func (c *compiler) predicate(a ptx.Operand) (s int32, not bool) {
+	if a.Kind == ptx.IntegerOperand {
 		// An immediate predicate: a slot that is never written is false.
-		return c.predicateSlot("false"), a.bits != 0
+		return c.predicateSlot("false"), a.Bits != 0
 	}
-	if t, ok := c.f.register(a.name); a.kind != argReg || !ok || t != pred {
-		c.errorf("%s: %s is not a predicate", c.in.op, a.name)
+	if t, ok := c.f.Register(a.Name); a.Kind != ptx.RegisterOperand || !ok || t != ptx.Pred {
+		c.errorf("%s: %s is not a predicate", c.in.Opcode, a.Name)
 	}
-	s = c.predicateSlot(a.name)
+	s = c.predicateSlot(a.Name)
 	c.o.puses = append(c.o.puses, s)
-	return s, a.not
+	return s, a.Not
 }
 
 // predicateDest is the slot of a predicate that is written; -1 for _.
-func (c *compiler) predicateDest(a operand) int32 {
-	if a.kind == argAny {
+func (c *compiler) predicateDest(a ptx.Operand) int32 {
+	if a.Kind == ptx.SinkOperand {
 		return -1
 	}
-	if t, ok := c.f.register(a.name); a.kind != argReg || !ok || t != pred {
-		c.errorf("%s: %s is not a predicate", c.in.op, a.name)
+	if t, ok := c.f.Register(a.Name); a.Kind != ptx.RegisterOperand || !ok || t != ptx.Pred {
+		c.errorf("%s: %s is not a predicate", c.in.Opcode, a.Name)
 	}
-	s := c.predicateSlot(a.name)
+	s := c.predicateSlot(a.Name)
 	c.o.pdefs = append(c.o.pdefs, s)
 	return s
 }

@@ -1,6 +1,10 @@
 package ptxsim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"healc/codegen/gpu/ptx"
+)
 
 // Note [Undefined registers]
 //
@@ -35,8 +39,8 @@ const (
 )
 
 // moves says that the instruction moves the bits of these operands of type t, as the others say.
-func (c *compiler) moves(t dtype, slots ...int32) {
-	c.o.spread, c.o.moved, c.o.width = spreadMoves, slots, t.bits()
+func (c *compiler) moves(t ptx.Type, slots ...int32) {
+	c.o.spread, c.o.moved, c.o.width = spreadMoves, slots, t.Bits()
 }
 
 // start makes the registers of lanes m undefined, and those of other lanes and the slots that are no registers defined.
@@ -78,10 +82,10 @@ func (w *warp) useUndefined(lane int, what string) {
 	case fr.fn.tracked:
 		w.fault(Uninitialised, lane,
 			"%s depends on a register that was never written, or on the division by zero at line %d", what,
-			fr.divided.line)
+			fr.divided.Line)
 	default:
-		w.fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.line,
-			w.block.m.line(fr.divided.line))
+		w.fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.Line,
+			w.block.m.Line(fr.divided.Line))
 	}
 }
 

@@ -174,7 +174,7 @@ func (w *warp) stuck() {
 	for _, g := range w.aside[1:] {
 		if g.pc != f.pc || g.fr != f.fr {
 			p := &g.fr.fn.code[g.pc]
-			other = fmt.Sprintf("lanes %#x wait at line %d: %s", g.mask, p.in.line, w.block.m.line(p.in.line))
+			other = fmt.Sprintf("lanes %#x wait at line %d: %s", g.mask, p.in.Line, w.block.m.Line(p.in.Line))
 			break
 		}
 	}
@@ -328,12 +328,12 @@ func (w *warp) fault(kind Kind, lane int, format string, args ...any) {
 		fn = w.frame.fn
 	}
 	source := ""
-	if in.loc.line > 0 {
-		source = fmt.Sprintf("%s:%d:%d", m.files[in.loc.file], in.loc.line, in.loc.col)
+	if in.Location.Line > 0 {
+		source = fmt.Sprintf("%s:%d:%d", m.Files[in.Location.File], in.Location.Line, in.Location.Column)
 	}
 	panic(&Fault{
-		Kind: kind, Module: m.Name, Entry: w.block.entry.name, Func: fn.name,
-		Line: in.line, Text: m.line(in.line), Source: source,
+		Kind: kind, Module: m.Name, Entry: w.block.entry.Name, Func: fn.Name,
+		Line: in.Line, Text: m.Line(in.Line), Source: source,
 		Block: w.block.id, Thread: w.block.threadID(w.index*32 + lane), Detail: fmt.Sprintf(format, args...),
 	})
 }

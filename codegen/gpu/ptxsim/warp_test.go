@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"healc/codegen/gpu/ptx"
 )
 
 // lanesOf runs a body that leaves a value in %r9 of each thread, and gives these.
@@ -289,26 +291,26 @@ func TestAtomics(t *testing.T) {
 		{"add.noftz", "f16", 0x3c00, 0x3c00, 0x4000}, {"add.noftz", "bf16x2", 0x3f803f80, 0x3f804000, 0x40004040},
 		{"cas", "b32", 5, 5, 99}, {"cas", "b64", 5, 6, 5}, {"cas", "b16", 5, 5, 99},
 	} {
-		ty := dtypes[a.ty]
+		ty, _ := ptx.TypeNamed(a.ty)
 		for _, s := range []string{"global", "shared", ""} {
 			mem := map[string]string{"global": "%rd2", "shared": "%rd6", "": "%rd9"}[s]
 			dot := s
 			if s != "" {
 				dot = "." + s
 			}
-			l := map[int]string{16: "%h", 32: "%r", 64: "%rd"}[ty.bits()]
+			l := map[int]string{16: "%h", 32: "%r", 64: "%rd"}[ty.Bits()]
 			third := ""
 			if a.op == "cas" {
 				third = fmt.Sprintf(", %s8", l)
 			}
 			load := func(v uint64, r int) string { // a constant of any type
-				if ty.bits() == 64 {
+				if ty.Bits() == 64 {
 					return fmt.Sprintf("mov.b64 %%rd%d, %d;", r+10, v)
 				}
-				return fmt.Sprintf("mov.b%d %s%d, %d;", ty.bits(), l, r, v)
+				return fmt.Sprintf("mov.b%d %s%d, %d;", ty.Bits(), l, r, v)
 			}
 			x, y, z := l+"5", l+"6", l+"7"
-			if ty.bits() == 64 {
+			if ty.Bits() == 64 {
 				x, y, z = "%rd15", "%rd16", "%rd17"
 				if third != "" {
 					third = ", %rd18"
@@ -317,8 +319,8 @@ func TestAtomics(t *testing.T) {
 			body := fmt.Sprintf(
 				"cvta.shared.u64 %%rd9, %%rd6; %s %s %s st%s.b%d [%s], %s; atom%s.%s.%s %s, [%s], %s%s; ld%s.b%d %s, "+
 					"[%s]; st.global.b%d [%%rd2+512], %s; st.global.b%d [%%rd2+520], %s;",
-				load(a.old, 5), load(a.x, 6), load(99, 8), dot, ty.bits(), mem, x, dot, a.op, a.ty, z, mem, y, third,
-				dot, ty.bits(), x, mem, ty.bits(), z, ty.bits(), x)
+				load(a.old, 5), load(a.x, 6), load(99, 8), dot, ty.Bits(), mem, x, dot, a.op, a.ty, z, mem, y, third,
+				dot, ty.Bits(), x, mem, ty.Bits(), z, ty.Bits(), x)
 			d, err := runKernel(t, body, 1, 1)
 			if err != nil {
 				t.Fatalf("%s\n%v", body, err)
@@ -348,7 +350,7 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-func load64(b []byte, t dtype) uint64 { return binary.LittleEndian.Uint64(b) & mask(t.bits()) }
+func load64(b []byte, t ptx.Type) uint64 { return binary.LittleEndian.Uint64(b) & mask(t.Bits()) }
 
 // Values of memory of all widths, vectors, and extension to the width of the register.
 func TestLoadsAndStores(t *testing.T) {

@@ -1,4 +1,4 @@
-package ptxsim
+package ptx
 
 import (
 	"fmt"
@@ -101,20 +101,5 @@ func (l *lexer) space() {
 
 // fail stops parsing with an error at a line; Parse recovers it.
 func (l *lexer) fail(line int, format string, args ...any) {
-	panic(&ParseError{Name: l.name, Line: line, Text: lineOf(l.src, line), Msg: fmt.Sprintf(format, args...)})
-}
-
-// lineOf is line n of a text, counted from 1, without the white space around it.
-func lineOf(text string, n int) string {
-	for i := 1; i < n; i++ {
-		end := strings.IndexByte(text, '\n')
-		if end < 0 {
-			return ""
-		}
-		text = text[end+1:]
-	}
-	if end := strings.IndexByte(text, '\n'); end >= 0 {
-		text = text[:end]
-	}
-	return strings.Join(strings.Fields(text), " ")
+	panic(errorAt(l.name, l.src, line, fmt.Sprintf(format, args...)))
 }

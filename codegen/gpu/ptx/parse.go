@@ -1,18 +1,17 @@
-package ptxsim
+package ptx
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strconv"
 	"strings"
 )
 
-// Parse reads the text of a PTX module. The name is for messages. The error is a *ParseError for the first line that is
-// wrong, not known or not implemented.
+// Parse reads the text of a PTX module. The name is for messages. The error is a *ParseError for the first line that
+// is wrong or not known.
 func Parse(name, text string) (m *Module, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			e, ok := r.(*ParseError)
+			e, ok := r.(*Error)
 			if !ok {
 				panic(r)
 			}
@@ -21,12 +20,12 @@ func Parse(name, text string) (m *Module, err error) {
 	}()
 	p := &parser{
 		lexer: lexer{name: name, src: text, line: 1},
-		m:     &Module{Name: name, src: text, files: map[int]string{}, funcs: map[string]*function{}},
-		names: map[string]*variable{},
+		m:     &Module{Name: name, text: text, Files: map[int]string{}, Functions: map[string]*Function{}},
+		names: map[string]*Variable{},
 	}
 	p.advance()
 	p.module()
-	p.m.compile(p)
+	p.references()
 	return p.m, nil
 }
 
@@ -35,11 +34,11 @@ type parser struct {
 	lexer
 	tok   token
 	m     *Module
-	names map[string]*variable // of the module
+	names map[string]*Variable // of the module
 
-	f      *function // being read
+	f      *Function // being read
 	scopes []scope   // of f, innermost last
-	loc    location
+	loc    Location
 }
 
 // advance returns the current token and reads the next one.
@@ -132,6 +131,17 @@ func (p *parser) module() {
 	}
 }
 
+// references checks that the initial values of variables name variables whose addresses are known.
+func (p *parser) references() {
+	for _, v := range p.m.Variables {
+		for _, r := range v.Refs {
+			if t := p.names[r.Name]; t == nil || t.Space != Global && t.Space != Const {
+				p.fail(v.line, "the value of %s is the address of %s, which is no global variable", v.Name, r.Name)
+			}
+		}
+	}
+}
+
 // file reads .file N "name" [, time, size].
 func (p *parser) file() {
 	p.advance()
@@ -139,7 +149,7 @@ func (p *parser) file() {
 	if p.tok.kind != tokString {
 		p.errorf("expected the name of a file")
 	}
-	p.m.files[n] = p.advance().text
+	p.m.Files[n] = p.advance().text
 	for p.accept(",") {
 		p.number()
 	}
@@ -181,11 +191,11 @@ func (p *parser) declaration() {
 			p.expect(";")
 		default:
 			v := p.variable(extern)
-			if p.names[v.name] != nil {
-				p.errorf("%s is declared twice", v.name)
+			if p.names[v.Name] != nil {
+				p.errorf("%s is declared twice", v.Name)
 			}
-			p.names[v.name] = v
-			p.m.vars = append(p.m.vars, v)
+			p.names[v.Name] = v
+			p.m.Variables = append(p.m.Variables, v)
 			p.expect(";")
 		}
 		return
@@ -193,31 +203,31 @@ func (p *parser) declaration() {
 }
 
 // variable reads a declaration from its state space on, without the semicolon.
-func (p *parser) variable(extern bool) *variable {
-	v := &variable{line: p.tok.line, extern: extern}
-	s, ok := spaces[strings.TrimPrefix(p.tok.text, ".")]
-	if !ok || p.tok.kind != tokWord || s == register {
+func (p *parser) variable(extern bool) *Variable {
+	v := &Variable{line: p.tok.line, Extern: extern}
+	s, ok := SpaceNamed(strings.TrimPrefix(p.tok.text, "."))
+	if !ok || p.tok.kind != tokWord || s == Register {
 		p.errorf("%q is not supported here", p.tok.text)
 	}
-	v.space = s
+	v.Space = s
 	p.advance()
 	t := p.typed(v)
-	v.name = p.word()
+	v.Name = p.word()
 	elems, array := p.extents()
-	v.size = elems * t.bytes()
-	if v.size > 1<<31 {
-		p.errorf("%s has more than 2 GiB", v.name)
+	v.Size = elems * t.Bytes()
+	if v.Size > 1<<31 {
+		p.errorf("%s has more than 2 GiB", v.Name)
 	}
-	if v.extern {
-		if v.space != shared || !array || v.size != 0 {
-			p.errorf("%s: of external variables only arrays of shared memory without a size are supported", v.name)
+	if v.Extern {
+		if v.Space != Shared || !array || v.Size != 0 {
+			p.errorf("%s: of external variables only arrays of shared memory without a size are supported", v.Name)
 		}
-	} else if array && elems == 0 && v.space != param {
-		p.errorf("%s has no size", v.name)
+	} else if array && elems == 0 && v.Space != Param {
+		p.errorf("%s has no size", v.Name)
 	}
 	if p.accept("=") {
-		if v.space != global && v.space != constant {
-			p.errorf("%s: a %s variable has no initial value", v.name, v.space)
+		if v.Space != Global && v.Space != Const {
+			p.errorf("%s: a %s variable has no initial value", v.Name, v.Space)
 		}
 		p.initial(v, t)
 	}
@@ -225,24 +235,24 @@ func (p *parser) variable(extern bool) *variable {
 }
 
 // typed reads alignment and type.
-func (p *parser) typed(v *variable) dtype {
+func (p *parser) typed(v *Variable) Type {
 	for {
 		text := strings.TrimPrefix(p.tok.text, ".")
 		switch {
 		case p.accept(".align"):
-			v.align = p.count(1 << 20)
-			if v.align == 0 || v.align&(v.align-1) != 0 {
-				p.errorf("an alignment is a power of two, not %d", v.align)
+			v.Align = p.count(1 << 20)
+			if v.Align == 0 || v.Align&(v.Align-1) != 0 {
+				p.errorf("an alignment is a power of two, not %d", v.Align)
 			}
 		case p.is(".v2"), p.is(".v4"):
 			p.errorf("variables of a vector type are not supported")
 		default:
-			t, ok := dtypes[text]
-			if !ok || t == pred {
+			t, ok := TypeNamed(text)
+			if !ok || t == Pred {
 				p.errorf("%q is not a type of a variable", p.tok.text)
 			}
 			p.advance()
-			v.align = max(v.align, t.bytes())
+			v.Align = max(v.Align, t.Bytes())
 			if p.is(".ptr") {
 				p.typedPointer()
 			}
@@ -281,14 +291,14 @@ func (p *parser) extents() (n int, array bool) {
 }
 
 // initial reads the value of v after the equals sign.
-func (p *parser) initial(v *variable, t dtype) {
+func (p *parser) initial(v *Variable, t Type) {
 	n := 0
 	if p.accept("{") {
 		for !p.accept("}") {
-			if (n+1)*t.bytes() > v.size {
-				p.errorf("%s has more values than elements", v.name)
+			if (n+1)*t.Bytes() > v.Size {
+				p.errorf("%s has more values than elements", v.Name)
 			}
-			p.initialValue(v, t, n*t.bytes())
+			p.initialValue(v, t, n*t.Bytes())
 			n++
 			if !p.is("}") {
 				p.expect(",")
@@ -299,60 +309,60 @@ func (p *parser) initial(v *variable, t dtype) {
 	p.initialValue(v, t, 0)
 }
 
-func (p *parser) initialValue(v *variable, t dtype, offset int) {
+func (p *parser) initialValue(v *Variable, t Type, offset int) {
 	if p.tok.kind == tokWord {
-		r := reference{offset: offset, name: p.word()}
-		if r.name == "generic" && p.accept("(") {
-			r.generic, r.name = true, p.word()
+		r := Reference{Offset: offset, Name: p.word()}
+		if r.Name == "generic" && p.accept("(") {
+			r.Generic, r.Name = true, p.word()
 			p.expect(")")
 		}
 		if p.is("+") || p.is("-") {
 			p.accept("+")
-			r.add = p.number()
+			r.Add = p.number()
 		}
-		if t.bits() != 64 {
-			p.errorf("an address has 64 bits, not the %d of %s", t.bits(), t)
+		if t.Bits() != 64 {
+			p.errorf("an address has 64 bits, not the %d of %s", t.Bits(), t)
 		}
-		v.refs = append(v.refs, r)
+		v.Refs = append(v.Refs, r)
 		return
 	}
 	a := p.immediate()
-	bits := a.bits
-	if a.kind == argFloat {
-		bits = floatBits(a, t)
+	bits := a.Bits
+	if a.Kind == FloatOperand {
+		bits = a.FloatBits(t)
 	}
 	var raw [8]byte
 	binary.LittleEndian.PutUint64(raw[:], bits)
-	v.init = append(v.init, make([]byte, max(0, offset+t.bytes()-len(v.init)))...)
-	copy(v.init[offset:], raw[:t.bytes()])
+	v.Init = append(v.Init, make([]byte, max(0, offset+t.Bytes()-len(v.Init)))...)
+	copy(v.Init[offset:], raw[:t.Bytes()])
 }
 
 // immediate reads a number: 12, -0x1F, 0f3F800000, 0d3FF0000000000000, 1.5.
-func (p *parser) immediate() operand {
+func (p *parser) immediate() Operand {
 	neg := p.accept("-")
 	text := p.tok.text
 	if p.tok.kind != tokNumber {
 		p.errorf("expected a number, found %q", text)
 	}
-	a := operand{kind: argInt}
+	a := Operand{Kind: IntegerOperand}
 	var err error
 	switch {
 	case strings.HasPrefix(text, "0f") || strings.HasPrefix(text, "0F"):
-		a.kind = argFloat
-		a.bits, err = strconv.ParseUint(text[2:], 16, 32)
+		a.Kind = FloatOperand
+		a.Bits, err = strconv.ParseUint(text[2:], 16, 32)
 		if neg {
-			a.bits ^= 1 << 31
+			a.Bits ^= 1 << 31
 		}
 	case strings.HasPrefix(text, "0d") || strings.HasPrefix(text, "0D"):
-		a.kind, a.wide = argFloat, true
-		a.bits, err = strconv.ParseUint(text[2:], 16, 64)
+		a.Kind, a.Wide = FloatOperand, true
+		a.Bits, err = strconv.ParseUint(text[2:], 16, 64)
 		if neg {
-			a.bits ^= 1 << 63
+			a.Bits ^= 1 << 63
 		}
 	default:
-		a.bits, err = strconv.ParseUint(strings.TrimSuffix(text, "U"), 0, 64)
+		a.Bits, err = strconv.ParseUint(strings.TrimSuffix(text, "U"), 0, 64)
 		if neg {
-			a.bits = -a.bits
+			a.Bits = -a.Bits
 		}
 	}
 	if err != nil {
@@ -362,39 +372,21 @@ func (p *parser) immediate() operand {
 	return a
 }
 
-// floatBits are the bits of a float constant as a value of type t.
-func floatBits(a operand, t dtype) uint64 {
-	switch {
-	case a.wide && t == f32:
-		return uint64(f32bits(float32(f64of(a.bits))))
-	case !a.wide && t == f64:
-		return f64bits(float64(f32of(a.bits)))
-	}
-	return a.bits
-}
-
 // layout gives each variable the next multiple of its alignment, and the size of all.
-func layout(vars []*variable) int {
+func layout(vars []*Variable) int {
 	n := 0
 	for _, v := range vars {
-		n = alignUp(n, v.align)
-		v.offset = n
-		n += v.size
+		n = AlignUp(n, v.Align)
+		v.Offset = n
+		n += v.Size
 	}
 	return n
 }
 
-func alignUp(n, align int) int {
+// AlignUp is the least multiple of an alignment that is not less than n.
+func AlignUp(n, align int) int {
 	if align <= 1 {
 		return n
 	}
 	return (n + align - 1) / align * align
-}
-
-// plural writes a count with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

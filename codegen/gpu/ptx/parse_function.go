@@ -1,4 +1,4 @@
-package ptxsim
+package ptx
 
 import (
 	"fmt"
@@ -8,55 +8,55 @@ import (
 // scope has the names that are declared between braces: variables, and the registers of inner braces, which get a
 // name of their own in the function.
 type scope struct {
-	vars map[string]*variable
+	vars map[string]*Variable
 	regs map[string]string
 }
 
-func newScope() scope { return scope{map[string]*variable{}, map[string]string{}} }
+func newScope() scope { return scope{map[string]*Variable{}, map[string]string{}} }
 
 // function reads a declaration or definition after .entry or .func.
 func (p *parser) function(entry bool) {
-	f := &function{entry: entry, line: p.tok.line, regs: map[string]dtype{}, ranges: map[string]ranged{},
-		labels: map[string]int{}, targets: map[string][]string{}}
+	f := &Function{Entry: entry, Line: p.tok.line, regs: map[string]Type{}, ranges: map[string]ranged{},
+		Labels: map[string]int{}, Targets: map[string][]string{}}
 	if !entry && p.is("(") {
-		f.results = p.parameters()
+		f.Results = p.parameters()
 	}
-	f.name = p.word()
+	f.Name = p.word()
 	if p.is("(") {
-		f.params = p.parameters()
+		f.Params = p.parameters()
 	}
 	p.attributes(f)
-	old := p.m.funcs[f.name]
+	old := p.m.Functions[f.Name]
 	switch {
 	case old == nil:
-		p.m.funcs[f.name] = f
-	case old.body:
+		p.m.Functions[f.Name] = f
+	case old.Defined:
 		if p.is("{") {
-			p.errorf("function %s is defined twice", f.name)
+			p.errorf("function %s is defined twice", f.Name)
 		}
 	default:
 		// Calls and references made before the definition mean the same function.
 		*old = *f
 		f = old
 	}
+	f.ParamBytes = layout(f.Params)
+	f.AreaBytes = layout(append(append([]*Variable{}, f.Params...), f.Results...))
 	if p.accept(";") {
 		return
 	}
-	f.body = true
-	f.paramBytes = layout(f.params)
-	f.areaBytes = layout(append(append([]*variable{}, f.params...), f.results...))
-	for _, v := range f.params {
-		v.launch = entry
+	f.Defined = true
+	for _, v := range f.Params {
+		v.OfEntry = entry
 	}
-	p.f, p.loc = f, location{}
+	p.f, p.loc = f, Location{}
 	p.scopes = []scope{newScope()}
-	for _, v := range append(append([]*variable{}, f.params...), f.results...) {
-		p.scopes[0].vars[v.name] = v
+	for _, v := range append(append([]*Variable{}, f.Params...), f.Results...) {
+		p.scopes[0].vars[v.Name] = v
 	}
 	p.expect("{")
 	p.body()
-	if f.areaBytes > maxArea {
-		p.fail(f.line, "%s has %d bytes of parameters, and %d are possible", f.name, f.areaBytes, maxArea)
+	if f.AreaBytes > maxArea {
+		p.fail(f.Line, "%s has %d bytes of parameters, and %d are possible", f.Name, f.AreaBytes, maxArea)
 	}
 	p.f, p.scopes = nil, nil
 }
@@ -66,8 +66,8 @@ func (p *parser) function(entry bool) {
 const maxArea = 1 << 16
 
 // parameters reads (.param .b32 a, .param .b64 b).
-func (p *parser) parameters() []*variable {
-	var vars []*variable
+func (p *parser) parameters() []*Variable {
+	var vars []*Variable
 	p.expect("(")
 	for !p.accept(")") {
 		if len(vars) > 0 {
@@ -82,7 +82,7 @@ func (p *parser) parameters() []*variable {
 }
 
 // attributes reads the directives between the parameters and the body of a function.
-func (p *parser) attributes(f *function) {
+func (p *parser) attributes(f *Function) {
 	for {
 		switch {
 		case p.accept(".maxntid"), p.is(".reqntid"):
@@ -94,9 +94,9 @@ func (p *parser) attributes(f *function) {
 					break
 				}
 			}
-			f.maxThreads = n[0] * n[1] * n[2]
+			f.MaxThreads = n[0] * n[1] * n[2]
 			if required {
-				f.required = n
+				f.Required = n
 			}
 		case p.accept(".minnctapersm"), p.accept(".maxnreg"), p.accept(".maxnctapersm"):
 			p.number()
@@ -115,7 +115,7 @@ func (p *parser) body() {
 	for depth := 1; ; {
 		switch {
 		case p.tok.kind == tokEnd:
-			p.errorf("function %s does not end", p.f.name)
+			p.errorf("function %s does not end", p.f.Name)
 		case p.accept("{"):
 			depth++
 			p.scopes = append(p.scopes, newScope())
@@ -153,8 +153,8 @@ func (p *parser) statement() {
 
 // registers reads .reg .b32 %r<10>, %a;
 func (p *parser) registers() {
-	t, ok := dtypes[strings.TrimPrefix(p.tok.text, ".")]
-	if !ok || t == b8 || t == u8 || t == s8 {
+	t, ok := TypeNamed(strings.TrimPrefix(p.tok.text, "."))
+	if !ok || t == B8 || t == U8 || t == S8 {
 		p.errorf("%q is not a type of a register", p.tok.text)
 	}
 	p.advance()
@@ -194,7 +194,7 @@ func (p *parser) registers() {
 const maxInner = 1 << 10
 
 // innerRegister declares a register that is known up to the closing brace.
-func (p *parser) innerRegister(name string, t dtype) {
+func (p *parser) innerRegister(name string, t Type) {
 	own := fmt.Sprintf("%s@%d", name, len(p.f.regs))
 	p.f.regs[own] = t
 	p.scopes[len(p.scopes)-1].regs[name] = own
@@ -204,24 +204,24 @@ func (p *parser) innerRegister(name string, t dtype) {
 func (p *parser) localVariable() {
 	v := p.variable(false)
 	p.expect(";")
-	switch v.space {
-	case param:
-		p.f.areaBytes = alignUp(p.f.areaBytes, v.align)
-		v.offset = p.f.areaBytes
-		p.f.areaBytes += v.size
-	case local:
-		p.f.localBytes = alignUp(p.f.localBytes, v.align)
-		v.offset = p.f.localBytes
-		p.f.localBytes += v.size
+	switch v.Space {
+	case Param:
+		p.f.AreaBytes = AlignUp(p.f.AreaBytes, v.Align)
+		v.Offset = p.f.AreaBytes
+		p.f.AreaBytes += v.Size
+	case Local:
+		p.f.LocalBytes = AlignUp(p.f.LocalBytes, v.Align)
+		v.Offset = p.f.LocalBytes
+		p.f.LocalBytes += v.Size
 	default:
-		p.m.vars = append(p.m.vars, v)
+		p.m.Variables = append(p.m.Variables, v)
 	}
-	p.scopes[len(p.scopes)-1].vars[v.name] = v
+	p.scopes[len(p.scopes)-1].vars[v.Name] = v
 }
 
 // location reads .loc file line column and what may follow it for inlined functions.
 func (p *parser) location() {
-	p.loc = location{p.count(1 << 20), p.count(1 << 31), p.count(1 << 31)}
+	p.loc = Location{p.count(1 << 20), p.count(1 << 31), p.count(1 << 31)}
 	for p.accept(",") {
 		switch p.word() {
 		case "function_name":
@@ -249,7 +249,7 @@ func (p *parser) label() bool {
 	}
 	if p.accept(".branchtargets") {
 		for {
-			p.f.targets[name] = append(p.f.targets[name], p.word())
+			p.f.Targets[name] = append(p.f.Targets[name], p.word())
 			if !p.accept(",") {
 				break
 			}
@@ -260,79 +260,79 @@ func (p *parser) label() bool {
 	if p.is(".callprototype") || p.is(".calltargets") {
 		p.errorf("indirect calls are not supported")
 	}
-	if _, ok := p.f.labels[name]; ok {
+	if _, ok := p.f.Labels[name]; ok {
 		p.errorf("label %s is there twice", name)
 	}
-	p.f.labels[name] = len(p.f.source)
+	p.f.Labels[name] = len(p.f.Instructions)
 	return true
 }
 
 // instruction reads one instruction with its guard and operands.
 func (p *parser) instruction() {
-	in := &instr{line: p.tok.line, loc: p.loc}
+	in := &Instruction{Line: p.tok.line, Location: p.loc}
 	if p.accept("@") {
-		in.not = p.accept("!")
+		in.Negated = p.accept("!")
 		guard := p.named()
-		in.guard = &guard
-		in.line = p.tok.line
+		in.Guard = &guard
+		in.Line = p.tok.line
 	}
 	if p.tok.kind != tokWord || strings.HasPrefix(p.tok.text, ".") {
 		p.errorf("expected an instruction, found %q", p.tok.text)
 	}
 	words := strings.Split(p.advance().text, ".")
-	in.op, in.mods = words[0], words[1:]
+	in.Opcode, in.Modifiers = words[0], words[1:]
 	for !p.accept(";") {
 		if p.tok.kind == tokEnd {
 			p.errorf("an instruction does not end")
 		}
-		if len(in.args) > 0 {
+		if len(in.Operands) > 0 {
 			p.expect(",")
 		}
-		in.args = append(in.args, p.operand())
+		in.Operands = append(in.Operands, p.operand())
 	}
-	p.f.source = append(p.f.source, in)
-	if len(p.f.source) > 1<<22 {
+	p.f.Instructions = append(p.f.Instructions, in)
+	if len(p.f.Instructions) > 1<<22 {
 		p.errorf("a function has more than %d instructions", 1<<22)
 	}
 }
 
-func (p *parser) operand() operand {
+func (p *parser) operand() Operand {
 	a := p.operand1()
 	if p.accept("|") {
-		return operand{kind: argPair, list: []operand{a, p.operand1()}}
+		return Operand{Kind: PairOperand, List: []Operand{a, p.operand1()}}
 	}
 	return a
 }
 
-func (p *parser) operand1() operand {
+func (p *parser) operand1() Operand {
 	switch {
 	case p.accept("_"):
-		return operand{kind: argAny}
+		return Operand{Kind: SinkOperand}
 	case p.accept("!"):
 		a := p.named()
-		a.not = true
+		a.Not = true
 		return a
 	case p.accept("["):
 		return p.memory()
 	case p.is("{"), p.is("("):
-		a, end := operand{kind: argVector}, "}"
+		a, end := Operand{Kind: VectorOperand}, "}"
 		if p.advance().text == "(" {
-			a.kind, end = argList, ")"
+			a.Kind, end = ListOperand, ")"
 		}
 		for !p.accept(end) {
-			if len(a.list) > 0 {
+			if len(a.List) > 0 {
 				p.expect(",")
 			}
-			a.list = append(a.list, p.operand1())
-			if len(a.list) > 255 || p.tok.kind == tokEnd {
+			a.List = append(a.List, p.operand1())
+			if len(a.List) > 255 || p.tok.kind == tokEnd {
 				p.errorf("a list of operands does not end")
 			}
 		}
 		return a
 	case p.tok.kind == tokWord:
 		a := p.named()
-		if a.kind == argSymbol && p.accept("+") {
-			a.add = p.number()
+		if a.Kind == SymbolOperand && p.accept("+") {
+			a.Offset = p.number()
 		}
 		return a
 	}
@@ -340,64 +340,44 @@ func (p *parser) operand1() operand {
 }
 
 // named reads a register, a special register or a symbol.
-func (p *parser) named() operand {
-	a := operand{kind: argSymbol, name: p.word()}
+func (p *parser) named() Operand {
+	a := Operand{Kind: SymbolOperand, Name: p.word()}
 	for i := len(p.scopes) - 1; i > 0; i-- {
-		if own, ok := p.scopes[i].regs[a.name]; ok {
-			return operand{kind: argReg, name: own}
+		if own, ok := p.scopes[i].regs[a.Name]; ok {
+			return Operand{Kind: RegisterOperand, Name: own}
 		}
 	}
-	if a.name == "WARP_SZ" {
-		return operand{kind: argInt, bits: 32}
+	if a.Name == "WARP_SZ" {
+		return Operand{Kind: IntegerOperand, Bits: 32}
 	}
-	if _, ok := p.f.register(a.name); ok {
-		a.kind = argReg
+	if _, ok := p.f.Register(a.Name); ok {
+		a.Kind = RegisterOperand
 		return a
 	}
-	if a.v = p.lookup(a.name); a.v == nil && strings.HasPrefix(a.name, "%") {
-		a.kind = argReg // a special register, or an error that compile reports
+	if a.Variable = p.lookup(a.Name); a.Variable == nil && strings.HasPrefix(a.Name, "%") {
+		a.Kind = RegisterOperand // a special register, or a register that is not declared
 	}
 	return a
 }
 
 // memory reads [base + add] after the bracket.
-func (p *parser) memory() operand {
-	a := operand{kind: argMemory}
+func (p *parser) memory() Operand {
+	a := Operand{Kind: MemoryOperand}
 	if p.tok.kind == tokWord {
 		b := p.named()
-		a.name, a.v = b.name, b.v
+		a.Name, a.Variable = b.Name, b.Variable
 		if p.accept("+") || p.is("-") {
-			a.add = p.number()
+			a.Offset = p.number()
 		}
 	} else {
-		a.add = p.number()
+		a.Offset = p.number()
 	}
 	p.expect("]")
 	return a
 }
 
-// register is the type of a register.
-func (f *function) register(name string) (dtype, bool) {
-	if t, ok := f.regs[name]; ok {
-		return t, true
-	}
-	end := len(name)
-	for end > 0 && name[end-1] >= '0' && name[end-1] <= '9' {
-		end--
-	}
-	r, ok := f.ranges[name[:end]]
-	if !ok || end == len(name) || len(name)-end > 8 {
-		return noType, false
-	}
-	n := 0
-	for _, c := range name[end:] {
-		n = 10*n + int(c-'0')
-	}
-	return r.t, n < r.n && (name[end] != '0' || end+1 == len(name))
-}
-
 // lookup finds a variable by its name: in the scopes, innermost first, then in the module.
-func (p *parser) lookup(name string) *variable {
+func (p *parser) lookup(name string) *Variable {
 	for i := len(p.scopes) - 1; i >= 0; i-- {
 		if v := p.scopes[i].vars[name]; v != nil {
 			return v
