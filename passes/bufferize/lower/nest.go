@@ -110,7 +110,7 @@ func (n *Nest) Emit(p Plan) {
 	if n.write != nil {
 		n.write(b, at)
 	}
-	n.finish(b)
+	n.finish(b, false)
 }
 
 // newBody starts the body of a kernel of n.
@@ -131,9 +131,9 @@ func (n *Nest) newBody(p Plan) *body {
 }
 
 // finish makes a kernel of a body whose open scopes are those of the parallel axes, and has the plan launch it.
-func (n *Nest) finish(b *body) {
+func (n *Nest) finish(b *body, rows bool) {
 	k := &kernel.Kernel{Types: b.types, Source: b.source, Params: b.params}
-	assemble(k, b.stack)
+	assemble(k, b.stack, rows)
 	buffers := map[string]int{}
 	for i, p := range k.Params {
 		buffers[p.Name] = b.bufferOf[i]
@@ -189,7 +189,7 @@ func (b *body) read(v *ir.Value, at []kernel.Ref) kernel.Ref {
 // but literals and reads of scalars is computed between it and the next; in a matrix product, reads of rows as well.
 // What depends on outer axes alone, such as the mean of a row, stays there, and the inner axes become parallel loops in
 // the body.
-func assemble(k *kernel.Kernel, scopes []*scope) {
+func assemble(k *kernel.Kernel, scopes []*scope, rows bool) {
 	n := len(scopes) - 1
 	root := scopes[0].block
 	for d := n; d > 0; d-- {
@@ -203,7 +203,7 @@ func assemble(k *kernel.Kernel, scopes []*scope) {
 		last := len(k.Body.Stmts) - 1
 		loop := k.Body.Stmts[last].(*kernel.Loop)
 		rest := k.Body.Stmts[:last]
-		if !light(rest) || d > 1 && len(rest) > 0 && !product(scopes[n].block) {
+		if !light(rest, rows) || d > 1 && len(rest) > 0 && !product(scopes[n].block) {
 			break
 		}
 		prefix = append(prefix, rest...)
@@ -225,11 +225,15 @@ func product(inner *kernel.Block) bool {
 	return false
 }
 
-// light reports that statements cost no more than a few instructions.
-func light(stmts []kernel.Stmt) bool {
+// light reports that statements cost no more than a few instructions. Beside those of a row, arms of an if do not.
+func light(stmts []kernel.Stmt, rows bool) bool {
 	for _, st := range stmts {
-		switch st.(type) {
+		switch st := st.(type) {
 		case *kernel.Let, *kernel.DimValue, *kernel.Load:
+		case *kernel.If:
+			if !rows || !light(st.Then.Stmts, rows) || !light(st.Else.Stmts, rows) {
+				return false
+			}
 		default:
 			return false
 		}

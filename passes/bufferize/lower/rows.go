@@ -79,7 +79,7 @@ func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 		}
 	}
 	op.Def.Rows(r, op, at)
-	n.finish(b)
+	n.finish(b, true)
 }
 
 // rowMemory is where a Memory of the current row lies: a part of a buffer, or memory of the kernel itself.
