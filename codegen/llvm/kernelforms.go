@@ -32,7 +32,7 @@ func init() {
 // allForms are the forms of loops for processors.
 var allForms = emit.Forms{
 	Parallel:   []emit.ParallelForm{reduce.ColumnForm},
-	Scalar:     []emit.ParallelForm{reduce.BatchForm},
+	Scalar:     []emit.ParallelForm{reduce.BatchForm, reduce.StreamsForm},
 	Sequential: []emit.SequentialForm{transpose.TransposedForm},
 }
 

@@ -110,6 +110,8 @@ func (s *scope) parallel(v kernel.Ref, b bounds, body *kernel.Block) []*kernel.D
 		s.reject(fmt.Sprintf("vector %%%d", v), why)
 		if d := s.batch(v, body); d != nil {
 			out = append(out, d)
+		} else if d := s.readStreams(v, body); d != nil {
+			out = append(out, d)
 		}
 		return append(out, s.inside(body)...)
 	}

@@ -23,21 +23,14 @@ import (
 
 // prefetches are the directives for the loads of a loop that fetch ahead: those that stand in its body itself, where
 // they read one large buffer, or several with much to compute. Those of loops inside go another way. known leaves out
-// buffers of which the size is not known. Memory of the kernel itself is in the caches.
+// buffers of which the size is not known.
 func (s *scope) prefetches(v kernel.Ref, body *kernel.Block, known bool) []*kernel.Directive {
 	p := s.Machine.Profile.Prefetch
 	var out []*kernel.Directive
-	large := map[int]bool{}
-	for _, st := range body.Stmts {
-		l, ok := st.(*kernel.Load)
-		if !ok || large[l.Param] || s.Params[l.Param].Local {
-			continue
-		}
-		if n, sized := s.SizeOf(l.Param); sized && n >= int64(p.LargeInput) || !sized && !known {
-			large[l.Param] = true
-			out = append(out, prefetch(l.Param, 1).Set("ahead", int64(p.Distance)).Because("the processor's own "+
-				"prefetcher stops at each page, and the input is larger than the caches"))
-		}
+	large := s.largeInputs(body, !known)
+	for _, param := range large {
+		out = append(out, prefetch(param, 1).Set("ahead", int64(p.Distance)).Because("the processor's own "+
+			"prefetcher stops at each page, and the input is larger than the caches"))
 	}
 	if len(large) > 1 {
 		if work, least := s.lineWork(v, body), s.Machine.Profile.Prefetch.TwoInputs; work < least {
@@ -45,6 +38,37 @@ func (s *scope) prefetches(v kernel.Ref, body *kernel.Block, known bool) []*kern
 				"reads better by itself below %d", work, len(large), least))
 			return nil
 		}
+	}
+	return out
+}
+
+// largeInputs are the buffers that the loads in a body itself read and that are larger than the caches, those of no
+// known size with them where unknown says so. Memory of the kernel itself is in the caches.
+func (s *scope) largeInputs(body *kernel.Block, unknown bool) []int {
+	var out []int
+	for _, st := range body.Stmts {
+		l, ok := st.(*kernel.Load)
+		if !ok || slices.Contains(out, l.Param) || s.Params[l.Param].Local {
+			continue
+		}
+		n, sized := s.SizeOf(l.Param)
+		if sized && n >= int64(s.Machine.Profile.Prefetch.LargeInput) || !sized && unknown {
+			out = append(out, l.Param)
+		}
+	}
+	return out
+}
+
+// readAhead are the directives for the loads of a reduction that fetch ahead.
+func (s *scope) readAhead(body *kernel.Block) []*kernel.Directive {
+	ahead := int64(s.Machine.Profile.Reduce.Ahead)
+	if ahead == 0 || s.brief {
+		return nil
+	}
+	var out []*kernel.Directive
+	for _, param := range s.largeInputs(body, true) {
+		out = append(out, prefetch(param, 1).Set("ahead", ahead).
+			Because("the processor's own prefetcher reads slower by itself"))
 	}
 	return out
 }

@@ -41,6 +41,7 @@ func (s *scope) reduction(r *kernel.Reduce) []*kernel.Directive {
 		last := r.Axes[len(r.Axes)-1].Var
 		d := kernel.NewDirective("vector", last, int64(w)).Add(s.insideVector(last, r.Body, w)...).
 			Because(fmt.Sprintf("instructions for an element of the reduction: %d", sh.Instrs))
+		d.Add(s.readAhead(r.Body)...)
 		if s.Maskable(last, r.Body) {
 			d.Add(kernel.NewDirective("mask", scalar.None))
 		}

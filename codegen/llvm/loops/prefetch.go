@@ -43,6 +43,15 @@ func prefetchedLoads(g *emit.Func, body *kernel.Block) map[*kernel.Load]*kernel.
 	return out
 }
 
+// FetchAhead writes a body whose loads fetch ahead, as the schedule has it.
+func FetchAhead(g *emit.Func, body *kernel.Block, write func()) {
+	f := emit.State[Prefetching](g)
+	around := f.fetched
+	f.fetched = prefetchedLoads(g, body)
+	write()
+	f.fetched = around
+}
+
 // Row is a row that a load asks for.
 type Row struct {
 	Far   types.Dim // elements from what is loaded

@@ -5,6 +5,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
@@ -28,6 +29,9 @@ type accumulatorGroup struct {
 	done func(state []value.Value, stop value.Value) value.Value
 	// memory is where lanes lie that have no registers; nil where all have.
 	memory value.Value
+	// Where rows go side by side: how many elements this one is behind the first, nil for none, and what it reads.
+	behind value.Value
+	env    []emit.Val
 }
 
 // RegisterReductions registers reductions.
@@ -100,7 +104,7 @@ func (r *Reduction) joins() (w, registers int, ok bool) {
 	n, known := build.ConstantInt(r.n)
 	w, sh := r.alongWidth()
 	switch {
-	case w == 0, sh.Instrs > 12, r.S.Order == kernel.Columns:
+	case w == 0, sh.Instrs > schedule.MostShared, r.S.Order == kernel.Columns:
 		return 0, 0, false
 	case r.S.Chunk == scalar.None && (!known || n < int64(w) || n <= analysis.Unrolled || n > kernel.Lanes.Chunk()):
 		return 0, 0, false
@@ -134,7 +138,7 @@ func fusedReductions(g *emit.Func, all []*Reduction, w int) {
 		n := r.laneRegisters(w)
 		switch {
 		case n < 0:
-			strands = append(strands, r.group(lo, hi, w))
+			strands = append(strands, r.group(lo, hi, w, fusedGroups))
 		case i < len(all)-1:
 			strands = append(strands, r.laneGroup(0, hi, w))
 		default:
@@ -176,7 +180,14 @@ func runGroups(g *emit.Func, strands []*accumulatorGroup, lo, stop value.Value, 
 	return g.For(lo, stop, kernel.NumLanes, state, func(p value.Value, state []value.Value) []value.Value {
 		for k := 0; k < kernel.NumLanes/w; k += n {
 			state = eachGroup(strands, state, func(s *accumulatorGroup, mine []value.Value) []value.Value {
-				return s.step(p, k, s.r.vectorsAt(g.Add(p, build.Int(build.I64, int64(k*w))), n, w), mine)
+				from := p
+				if s.behind != nil {
+					from = g.Add(p, s.behind)
+				}
+				if s.env != nil {
+					g.Env = s.env
+				}
+				return s.step(from, k, s.r.vectorsAt(g.Add(from, build.Int(build.I64, int64(k*w))), n, w), mine)
 			})
 			if memory != nil {
 				KeepOrder(g, memory...)
@@ -188,12 +199,11 @@ func runGroups(g *emit.Func, strands []*accumulatorGroup, lo, stop value.Value, 
 	})
 }
 
-// group prepares r for a loop over [lo, hi).
+// group prepares r for a loop over [lo, hi), with so many accumulators where its order is free.
 // It is a list of cases, one for each kind of reduction.
-func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
+func (r *Reduction) group(lo, hi value.Value, w, groups int) *accumulatorGroup {
 	g := r.G
 	last := g.Sub(hi, build.Int(build.I64, int64(w)))
-	const groups = fusedGroups
 	// The elements from stop on in vectors, of which the last overlaps the one before it. The first may begin
 	// before lo in the last chunk: then it repeats some of the chunk before, whose result is no worse. Where there are
 	// fewer elements than a vector in all, which can be when their number is not known, they are taken one by one.
@@ -212,23 +222,25 @@ func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
 		for i := range init {
 			init[i] = build.SplatConst(r.IdentityConst(), w)
 		}
-		return &accumulatorGroup{r, init, func(_ value.Value, k int, xs, state []value.Value) []value.Value {
+		step := func(_ value.Value, k int, xs, state []value.Value) []value.Value {
 			next := append([]value.Value{}, state...)
 			for i, x := range xs {
 				next[k+i] = r.Combine(next[k+i], x, w)
 			}
 			return next
-		}, func(state []value.Value, stop value.Value) value.Value { return r.chunkDone(state, stop, hi, w) }, nil}
+		}
+		done := func(state []value.Value, stop value.Value) value.Value { return r.chunkDone(state, stop, hi, w) }
+		return &accumulatorGroup{r: r, state: init, step: step, done: done}
 	case r.isArgument():
 		step := func(p value.Value, k int, xs, state []value.Value) []value.Value {
 			// The state of extremes counts its groups from vector k on.
-			rotated := r.rotate(state, k%groups, 2)
+			rotated := rotate(state, k%groups, groups, 2)
 			at := g.Add(g.Sub(p, lo), build.Int(build.I64, int64(k/groups*groups*w)))
 			rotated = r.argumentStep(at, xs, rotated, w, groups)
-			return r.rotate(rotated, -(k % groups), 2)
+			return rotate(rotated, -(k % groups), groups, 2)
 		}
-		return &accumulatorGroup{r, r.argumentInit(w, groups), step,
-			func(state []value.Value, stop value.Value) value.Value {
+		return &accumulatorGroup{r: r, state: r.argumentInit(w, groups), step: step,
+			done: func(state []value.Value, stop value.Value) value.Value {
 				return whole(func() value.Value {
 					state := rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
 						return r.argumentStep(g.Sub(p, lo), r.vectorsAt(p, 1, w), state, w, groups)
@@ -236,33 +248,34 @@ func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
 					_, at := r.argumentDone(state, lo, last, w, groups)
 					return at
 				}, func() value.Value { return r.argumentByOne(lo, hi) })
-			}, nil}
+			}}
 	case r.putsOff():
 		step := func(_ value.Value, k int, xs, state []value.Value) []value.Value {
-			rotated := r.rotate(state, k%groups, 1)
-			return r.rotate(r.extremeStep(xs, rotated, w, groups), -(k % groups), 1)
+			rotated := rotate(state, k%groups, groups, 1)
+			return rotate(r.extremeStep(xs, rotated, w, groups), -(k % groups), groups, 1)
 		}
-		return &accumulatorGroup{r, r.extremeInit(w, groups), step,
-			func(state []value.Value, stop value.Value) value.Value {
+		return &accumulatorGroup{r: r, state: r.extremeInit(w, groups), step: step,
+			done: func(state []value.Value, stop value.Value) value.Value {
 				return whole(func() value.Value {
 					state := rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
 						return r.extremeStep(r.vectorsAt(p, 1, w), state, w, groups)
 					})
 					return r.extremeDone(state, w, groups)
 				}, func() value.Value { return r.combineAll(lo, hi, 0, analysis.Shape{}) })
-			}, nil}
+			}}
 	}
 	init := make([]value.Value, groups)
 	for i := range init {
 		init[i] = build.SplatConst(r.IdentityConst(), w)
 	}
-	return &accumulatorGroup{r, init, func(_ value.Value, k int, xs, state []value.Value) []value.Value {
+	step := func(_ value.Value, k int, xs, state []value.Value) []value.Value {
 		next := append([]value.Value{}, state...)
 		for i, x := range xs {
 			next[(k+i)%groups] = r.Combine(next[(k+i)%groups], x, w)
 		}
 		return next
-	}, func(state []value.Value, stop value.Value) value.Value {
+	}
+	done := func(state []value.Value, stop value.Value) value.Value {
 		sum := state[0]
 		for _, x := range state[1:] {
 			sum = r.Combine(sum, x, w)
@@ -271,14 +284,15 @@ func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
 		return g.For(stop, hi, 1, []value.Value{one}, func(p value.Value, state []value.Value) []value.Value {
 			return []value.Value{r.Combine(state[0], r.at(p), 0)}
 		})[0]
-	}, nil}
+	}
+	return &accumulatorGroup{r: r, state: init, step: step, done: done}
 }
 
 // rotate rotates the first groups of a state, of size values each, so that group by comes first.
-func (r *Reduction) rotate(state []value.Value, by, size int) []value.Value {
+func rotate(state []value.Value, by, groups, size int) []value.Value {
 	out := append([]value.Value{}, state...)
-	for i := range fusedGroups {
-		from := (i + by + fusedGroups) % fusedGroups
+	for i := range groups {
+		from := (i + by + groups) % groups
 		copy(out[i*size:(i+1)*size], state[from*size:(from+1)*size])
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/llvm/loops"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -207,7 +208,7 @@ func (r *Reduction) vectorAt(p value.Value, w int) value.Value {
 	var v value.Value
 	g.In(lanes, func() {
 		r.goTo(p, true)
-		g.Within(r.vector(), func() { g.Block(r.S.Body) })
+		g.Within(r.vector(), func() { loops.FetchAhead(g, r.S.Body, func() { g.Block(r.S.Body) }) })
 		v = r.value()
 	})
 	return v

@@ -42,7 +42,7 @@ func (r *Reduction) laneGroup(regs int, hi value.Value, w int) *accumulatorGroup
 	for i := regs; i < groups; i++ {
 		r.toLane(mem, i, init[i], w)
 	}
-	return &accumulatorGroup{r, init[:regs], func(_ value.Value, k int, xs, state []value.Value) []value.Value {
+	step := func(_ value.Value, k int, xs, state []value.Value) []value.Value {
 		next := append([]value.Value{}, state...)
 		for i, x := range xs {
 			if k+i < regs {
@@ -52,11 +52,13 @@ func (r *Reduction) laneGroup(regs int, hi value.Value, w int) *accumulatorGroup
 			}
 		}
 		return next
-	}, func(state []value.Value, stop value.Value) value.Value {
+	}
+	done := func(state []value.Value, stop value.Value) value.Value {
 		all := append([]value.Value{}, state...)
 		for i := regs; i < groups; i++ {
 			all = append(all, r.lane(mem, i, w))
 		}
 		return r.chunkDone(all, stop, hi, w)
-	}, mem}
+	}
+	return &accumulatorGroup{r: r, state: init[:regs], memory: mem, step: step, done: done}
 }

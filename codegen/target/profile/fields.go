@@ -77,6 +77,8 @@ type Reduce struct {
 	Kept              int
 	LongBody          int
 	Follows           int
+	Streams           int
+	Ahead             int
 }
 
 // Transpose is about operands that lie along another axis.

@@ -14,6 +14,8 @@ var experiments = []experiment{
 	{[]string{"prefetch.two_inputs"}, []int{0, 8, 24, 64, 1000}, []string{"dot", "chain"}},
 	{[]string{"prefetch.distance"}, []int{512, 1024, 2048, 4096, 8192, 16384}, []string{"sum", "dot", "chain"}},
 	{[]string{"prefetch.row_least"}, []int{64, 512, 4096, 65536}, []string{"row_sums", "softmax"}},
+	{[]string{"reduce.streams"}, []int{1, 2, 4}, []string{"sum", "dot", "row_sums", "moments", "largest"}},
+	{[]string{"reduce.ahead"}, []int{0, 1024, 4096, 16384}, []string{"sum", "dot", "row_sums", "largest"}},
 	{[]string{"reduce.fused_registers"}, []int{8, 12, 16, 24}, []string{"moments", "softmax"}},
 	{[]string{"reduce.argument_registers"}, []int{2, 4, 8, 16}, []string{"largest"}},
 	{[]string{"columns.rows"}, []int{1, 2, 4, 8}, []string{"column_sums"}},

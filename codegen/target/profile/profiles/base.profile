@@ -39,6 +39,8 @@ reduce.argument_registers = 4
 reduce.kept = 64
 reduce.long_body = 25
 reduce.follows = 24
+reduce.streams = 1
+reduce.ahead = 0
 
 transpose.tile_rows = 256
 transpose.tile_columns = 256
