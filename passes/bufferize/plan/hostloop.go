@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"slices"
 
 	"healc/ir"
 	"healc/lang/types"
@@ -21,6 +22,10 @@ func (fn *function) hostLoop(op *ir.Op) {
 	h.now, h.next = make([]abi.View, len(op.Results)), make([]int, len(op.Results))
 	for k, a := range op.Args[1:] {
 		h.next[k] = -1
+		if w, ok := h.start(a, h.now[:k]); ok {
+			h.now[k] = w
+			continue
+		}
 		h.now[k] = lower.Whole(fn.newBuffer(abi.Temp, a.Type), a.Type.Shape)
 		fn.copyInto(a, h.now[k].Buffer)
 	}
@@ -61,6 +66,38 @@ type hostLoop struct {
 	inPlace map[int]bool    // the values that a step may change where they are
 }
 
+// start says where the loop may have a value of its state that starts as a, beside those that are there already: in the
+// buffer of a, where nothing reads a but the start of the loop (Note [In place]).
+func (h *hostLoop) start(a *ir.Value, there []abi.View) (abi.View, bool) {
+	fn := h.fn
+	w, ok := fn.View(a)
+	if !ok || a.Type.Elem == types.String || fn.plan.Buffers[w.Buffer].Kind != abi.Temp || w.Buffer == h.step.Count ||
+		!fn.dense(w.Buffer, a) || !fn.isWhole(w) || !fn.free(w.Buffer) {
+		return w, false
+	}
+	taken := slices.ContainsFunc(there, func(other abi.View) bool { return other.Buffer == w.Buffer })
+	return w, !taken && !looksAt(h.op.Regions[0], viewed(a))
+}
+
+// looksAt reports that something in b, or in a region of it, uses v or a view of it.
+func looksAt(b *ir.Block, v *ir.Value) bool {
+	found := false
+	ir.Walk(b, func(op *ir.Op) {
+		for _, a := range op.Args {
+			found = found || viewed(a) == v
+		}
+		for _, r := range op.Regions {
+			for _, y := range r.Yields {
+				found = found || viewed(y) == v
+			}
+		}
+	})
+	for _, y := range b.Yields {
+		found = found || viewed(y) == v
+	}
+	return found
+}
+
 // choose chooses the buffers in which a step leaves the state.
 func (h *hostLoop) choose() {
 	fn, region := h.fn, h.op.Regions[0]
@@ -71,6 +108,11 @@ func (h *hostLoop) choose() {
 			fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
 			h.inPlace[k] = true
 			fn.endsIn(y, h.now[k].Buffer)
+			fn.holds(region.Params[k+1], h.now[k].Buffer)
+			continue
+		}
+		if y.Type.Elem != types.String && y.Def != nil && h.own[y.Def] && y.Def.IsLoop() && !chosen {
+			h.inPlace[k] = true // a loop ends where it started, which may be here
 			fn.holds(region.Params[k+1], h.now[k].Buffer)
 			continue
 		}

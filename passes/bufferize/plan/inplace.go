@@ -13,8 +13,8 @@ import (
 
 // Note [In place]
 //
-// A result may take the buffer of an operand that nothing reads afterwards. It happens in four ways, each
-// decided on the finished kernel:
+// A result may take the buffer of an operand that nothing reads afterwards. For kernels it happens in four ways, each
+// decided on the finished one:
 //
 //   - The kernel reads the operand only at the index that it writes, before it writes there: both are one
 //     buffer, marked InPlace. `x .+= y` is the example.
@@ -24,6 +24,9 @@ import (
 //     writes them.
 //   - The kernel works on rows of the result that it first copies from the operand, as scatter_add does, and
 //     reads the operand nowhere else: the copy is left out (reuseRows).
+//
+// And the state of a loop begins in the buffer of what it starts with, and ends there or in one that changes places with
+// it (hostLoop), so that loops within loops, and one after the other, hand a tensor on without a copy.
 //
 // An operand's buffer is free when its value was computed by the block in which the result is, or is a
 // `&mut` parameter, and no later operation of that block, nor what it yields, uses the value or a view

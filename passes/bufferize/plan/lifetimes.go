@@ -10,10 +10,14 @@ import "healc/runtime/abi"
 func lifetimes(f *abi.Function) {
 	l := &lives{f: f, seen: make([]bool, len(f.Buffers))}
 	l.walk(f.Steps)
-	for _, p := range l.swaps {
-		a, b := &f.Buffers[p[0]], &f.Buffers[p[1]]
-		a.First, a.Last = min(a.First, b.First), max(a.Last, b.Last)
-		b.First, b.Last = a.First, a.Last
+	for changed := true; changed; { // a buffer changes places with others in other loops
+		changed = false
+		for _, p := range l.swaps {
+			a, b := &f.Buffers[p[0]], &f.Buffers[p[1]]
+			first, last := min(a.First, b.First), max(a.Last, b.Last)
+			changed = changed || a.First != b.First || a.Last != b.Last
+			a.First, a.Last, b.First, b.Last = first, last, first, last
+		}
 	}
 }
 
