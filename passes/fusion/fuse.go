@@ -59,6 +59,10 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 		}
 	}
 	for _, f := range m.Funcs {
+		if err := privateSources(effects, steps, f.Body); err != nil {
+			return fmt.Errorf("fusing %s: %w", f.Name, err)
+		}
+		dropSources(f)
 		names := ir.Names(f)
 		changed := map[*ir.Value]bool{}
 		for _, k := range f.Updates {
