@@ -11,6 +11,7 @@ import (
 	"healc/codegen/llvm/loops"
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 )
 
 // Note [Matrix products]
@@ -52,6 +53,7 @@ type writer struct {
 	config    value.Value // how the tile registers are configured (Note [Tile registers])
 	leasts    value.Value // of each panel, and whether sums may be subnormal (Note [Tiny bf16])
 	begins    value.Value // what the sums of each column begin with (Note [Fours of bytes])
+	guards    []analysis.Guard
 }
 
 // Write writes the units [begin, end) of a contraction.
@@ -84,7 +86,7 @@ func Write(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 
 // newWriter reserves the memory of the copies.
 func newWriter(g *emit.Func, c *schedule.MatmulPlan) *writer {
-	cg := &writer{Func: g, MatmulPlan: c}
+	cg := &writer{Func: g, MatmulPlan: c, guards: c.Guards()}
 	reg := build.RegisterType(c.Acc)
 	if c.ByRows {
 		cg.xs = g.Stack(reg, int(c.BlockCols))
@@ -380,20 +382,24 @@ func (c *writer) ifEdge(p panels, f func()) {
 func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 	if !c.PackX || !c.XAcross {
 		c.eachTile(r0, r1, func(i value.Value, h int) {
-			switch {
-			case c.SideBySide:
-				c.copyBeside(k, i, h)
-			case c.PackX:
-				c.copyX(k, i, h)
-			}
-			c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: build.Int(build.I64, 0), h: h}))
+			c.unlessKept(kernel.OnRow, i, int64(h), func() {
+				switch {
+				case c.SideBySide:
+					c.copyBeside(k, i, h)
+				case c.PackX:
+					c.copyX(k, i, h)
+				}
+				c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: build.Int(build.I64, 0), h: h}))
+			})
 		})
 		return
 	}
 	band := func(from, to value.Value, whole bool) {
 		c.copyAcross(k, from, to, whole)
 		c.eachTile(from, to, func(i value.Value, h int) {
-			c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h}))
+			c.unlessKept(kernel.OnRow, i, int64(h), func() {
+				c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h}))
+			})
 		})
 	}
 	stop := c.Cur.NewSub(r1, c.Cur.NewSRem(c.Cur.NewSub(r1, r0), build.Int(build.I64, c.Band)))
@@ -408,7 +414,7 @@ func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 func (c *writer) eachPanel(p panels, k chain, t tile) {
 	panel := func(n value.Value, cols int64, some value.Value) {
 		t.n, t.cols, t.there = n, cols, some
-		c.tile(k, p, t)
+		c.unlessKept(kernel.OnColumn, c.columnOf(p, n), cols, func() { c.tile(k, p, t) })
 	}
 	whole, known := build.ConstantInt(p.whole)
 	t.alone = known && whole <= 1

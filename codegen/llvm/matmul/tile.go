@@ -37,8 +37,7 @@ type tile struct {
 
 func (c *writer) tile(k chain, p panels, what tile) {
 	w, n, cols, some := c.VecWidth, what.n, what.cols, what.there
-	t := &tileGen{writer: c, tile: what, j: c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel))),
-		vecs: (int(cols) + w - 1) / w}
+	t := &tileGen{writer: c, tile: what, j: c.columnOf(p, n), vecs: (int(cols) + w - 1) / w}
 	t.masks = make([]value.Value, t.vecs)
 	if rest := int(cols) % w; rest != 0 {
 		mask := make([]constant.Constant, w)
