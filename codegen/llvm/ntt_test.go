@@ -14,6 +14,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/llvm/ntt"
+	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -135,11 +136,17 @@ func TestTransformTakes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 50))
 	for _, n := range sizes {
 		m := transformKernels(t, n)
-		for _, cpu := range []string{"", "x86-64"} {
+		other := *target.MachineOf(codegen.Target{Kind: "cpu"}).Profile // which takes the other of two ways
+		other.NTT.Alike = 1 - other.NTT.Alike
+		for i, cpu := range []string{"", "", "x86-64"} {
 			if cpu != "" && codegenHostIsNotX86 {
 				continue
 			}
-			obj, err := Compile(m, codegen.Target{Kind: "cpu", CPU: cpu}, libllvm.Object)
+			var opts Options
+			if i == 1 {
+				opts.Profile = &other
+			}
+			obj, err := CompileWith(m, codegen.Target{Kind: "cpu", CPU: cpu}, libllvm.Object, opts)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -100,20 +100,29 @@ func (n *Ntt) within(x [][]number, first func(c int) value.Value) {
 		// The factors of all pairs of vectors are so many vectors of the table.
 		vectors := n.rows / 2 / t
 		f := map[*number][]Factor{}
+		starts := map[*number]value.Value{}
 		for c := range x {
 			start := n.Mul(first(c), build.Int(build.I64, int64(vectors*n.w)))
+			starts[&x[c][0]] = start
 			for v := range vectors {
+				if n.short && t > 1 {
+					break
+				}
 				w := n.tabled(n.load(n.table, n.Add(start, build.Int(build.I64, int64(v*n.w)))))
-				if t == 1 {
+				if t == 1 && !n.short {
 					w = n.places(w, pair)
 				}
-				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(w, n.k52 && t == n.w/2))
+				exact := n.k52 && t == n.w/2 || n.short && n.factors != nil
+				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(w, exact))
 			}
 		}
 		arrange(now, func(x []number, m int) {
 			at := m / 2 * (n.w / t)
-			g := f[&x[0]][at/n.w]
-			if t > 1 {
+			var g Factor
+			if n.short && t > 1 {
+				at := n.Add(starts[&x[0]], build.Int(build.I64, int64(at)))
+				g = Factor{w: n.repeated(n.table, at, n.w/t), q: n.repeated(n.spare, at, n.w/t), Exact: true}
+			} else if g = f[&x[0]][at/n.w]; t > 1 {
 				g = n.chosen(g, func(i int) int { return at%n.w + pair(i) })
 			}
 			n.pairs([]nttPair{{&x[m], &x[m+1], g}}, false)
@@ -135,6 +144,9 @@ func (n *Ntt) order(t int) []int {
 	bits := map[int][]int{4: {3, 1, 0}, 2: {2, 3, 0}, 1: {2, 3, 1}}[t]
 	if n.inverse && t == 4 {
 		bits = []int{1, 3, 0}
+	}
+	if n.short { // the numbers of the pairs go up by one from place to place, so that memory has factors in order
+		bits = map[int][]int{4: {1, 0, 3}, 2: {0, 3, 2}, 1: {3, 2, 1}}[t]
 	}
 	out := make([]int, 2*n.w)
 	for i := range n.w {

@@ -46,6 +46,7 @@ type NttKind struct {
 	k52    bool  // k is 52 and not 64
 	ifma   bool  // the processor has products of 52 bits
 	double bool  // numbers are doubles, where it has none but fused multiply-adds
+	short  bool  // the fewest instructions count
 	halves bool  // numbers are 64 bits, multiplied by halves, on such processors with vectors of up to 256 bits
 	One    int   // the unit of low and bound in a number is p/one
 	Grow   int   // sums may grow to so many units
@@ -55,6 +56,7 @@ type NttKind struct {
 // The kinds, in the order in which they are tried.
 var nttKinds = []NttKind{
 	{name: "p49", limit: 1 << 49, k52: true, ifma: true, One: 1, Grow: 8, settle: 4},
+	{name: "p50", limit: 1 << 50, k52: true, ifma: true, short: true, One: 1, Grow: 4, settle: 4},
 	{name: "p50", limit: 1 << 50, k52: true, ifma: true, One: 1, Grow: 4, settle: 2},
 	{name: "d50", limit: 1 << 50, double: true, One: NttOne, Grow: 8 * NttOne, settle: 2 * NttOne},
 	{name: "p60", limit: kernel.TransformLimit, ifma: true, One: 1, Grow: 16, settle: 8},
@@ -70,6 +72,8 @@ func (k NttKind) suits(m target.Machine) bool {
 		return doubles
 	case k.halves:
 		return doubles && m.VectorBits < 512
+	case k.name == "p50" && m.IFMA:
+		return k.short == (m.Profile.NTT.Alike != 0)
 	case !k.ifma:
 		return !m.IFMA && (!doubles || m.VectorBits >= 512)
 	}
@@ -233,6 +237,8 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 		n.w = max(n.w, 4) // as above
 		n.single = true
 		n.nttArith = &nttHalves{Ntt: n}
+	} else if k.short {
+		n.nttArith = &nttShort{nttWords: &nttWords{Ntt: n}}
 	} else {
 		n.nttArith = &nttWords{Ntt: n}
 	}
@@ -413,6 +419,9 @@ func (n *Ntt) part(i int, at value.Value, parts int64) {
 // quotients fills the spare memory for the factors that all elements of a vector share.
 func (n *Ntt) quotients() {
 	count := n.size / int64(n.w)
+	if n.short { // and for those of some neighbours in a vector
+		count = n.size / 2
+	}
 	each := int64(n.w)
 	if n.single { // a few side by side
 		each = min(4*each, count)
@@ -448,9 +457,9 @@ func (n *Ntt) made(load func(base value.Value) value.Value, first bool) number {
 	return number{x, n.low, n.bound}
 }
 
-// tabled is what is loaded for a factor, which has to be a residue: of halves its quotient shows that.
+// tabled is what is loaded for a factor, which has to be a residue: its quotient shows that in some kinds.
 func (n *Ntt) tabled(w value.Value) value.Value {
-	if n.halves {
+	if n.halves || n.short {
 		return w
 	}
 	return n.seen(w)

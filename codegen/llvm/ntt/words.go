@@ -27,6 +27,7 @@ type nttWords struct {
 	centered   [2]value.Value // those that center does
 	index      value.Value    // where the bits that choose one begin
 	neg        value.Value    // 2^k - p
+	reciprocal value.Value    // of p, a number of 64 bits
 	v, shift   value.Value    // the reciprocal of p, and where p has its highest bit
 	vTop, vLow value.Value    // the upper 52 bits of the reciprocal, and the others at the place of the highest
 	scale      Factor
@@ -39,6 +40,7 @@ func (n *nttWords) constants(p, scale value.Value) {
 	b := &genSink{g: n.Func}
 	m := modular.NewModulus(scalar.Emitter{Sink: b}, b.param(types.I64, p))
 	v, shift := n.Uniform(m.Reciprocal()), n.Uniform(m.Shift())
+	n.reciprocal = v
 	n.neg = n.splat(n.Cur.NewSub(build.Int(build.I64, 0), p))
 	if n.k52 { // the reciprocal is that of p with bit 51 as the highest
 		v, shift = n.Cur.NewLShr(v, build.Int(build.I64, 12)), n.Cur.NewSub(shift, build.Int(build.I64, 12))

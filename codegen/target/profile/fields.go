@@ -118,6 +118,7 @@ type NTT struct {
 	Ahead    int
 	Together int
 	Words    int
+	Alike    int
 }
 
 // Effort is about how much time compiling may take.

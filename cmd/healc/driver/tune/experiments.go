@@ -38,6 +38,7 @@ var experiments = []experiment{
 	{[]string{"matmul.stream_rows"}, []int{2, 4, 8, 16}, []string{"vector_matrix"}},
 	{[]string{"matmul.vector_turns"}, []int{1, 2, 4}, []string{"matrix_vector"}},
 	{[]string{"ntt.words"}, []int{0, 1}, []string{"transforms", "inverse_transforms"}},
+	{[]string{"ntt.alike"}, []int{0, 1}, []string{"transforms", "inverse_transforms"}},
 	{[]string{"ntt.ahead"}, []int{256, 1024, 4096}, []string{"transforms", "inverse_transforms"}},
 	{[]string{"ntt.together"}, []int{1, 4, 16, 64}, []string{"transforms", "inverse_transforms"}},
 }

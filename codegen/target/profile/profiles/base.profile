@@ -71,6 +71,7 @@ matmul.behind = 512
 ntt.ahead = 1024
 ntt.together = 16
 ntt.words = 0
+ntt.alike = 0
 
 effort.quick = 50
 effort.least = 10

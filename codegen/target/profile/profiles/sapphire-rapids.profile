@@ -4,3 +4,4 @@ processors = sapphirerapids emeraldrapids
 identify = GenuineIntel 6 143 207
 otherwise = GenuineIntel amx_tile
 otherwise = GenuineIntel avx512_fp16
+ntt.alike = 1
