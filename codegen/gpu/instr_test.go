@@ -10,6 +10,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/gpu/ptxsim"
+	"healc/codegen/gpu/ptxsim/machine"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -101,7 +102,7 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dev := ptxsim.NewDevice(ptxsim.Options{})
+		dev := machine.NewDevice(machine.Options{})
 		r := rand.New(rand.NewPCG(1, 1))
 		for i, in := range cases {
 			cols := make([][]uint64, len(operands[i]))

@@ -10,7 +10,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/gpu"
-	"healc/codegen/gpu/ptxsim"
+	"healc/codegen/gpu/ptxsim/machine"
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/engine"
 	"healc/ir"
@@ -21,8 +21,8 @@ import (
 type mutation struct {
 	name             string
 	pattern, replace string
-	kinds            []ptxsim.Kind // what the PTX interpreter reports for one place at least
-	values           bool          // some places only change values, which no check can see
+	kinds            []machine.Kind // what the PTX interpreter reports for one place at least
+	values           bool           // some places only change values, which no check can see
 }
 
 // guarded executes an instruction in the threads whose special register is less than n.
@@ -31,35 +31,35 @@ func guarded(register, n string) string {
 }
 
 var (
-	noBarrier = mutation{"a missing barrier", `bar\.sync\s+0;`, "", []ptxsim.Kind{ptxsim.Race}, false}
+	noBarrier = mutation{"a missing barrier", `bar\.sync\s+0;`, "", []machine.Kind{machine.Race}, false}
 	someWarps = mutation{"a barrier in one warp", `bar\.sync\s+0;`, guarded("%tid.x", "32"),
-		[]ptxsim.Kind{ptxsim.BarrierDivergence, ptxsim.Race, ptxsim.Uninitialised}, false}
+		[]machine.Kind{machine.BarrierDivergence, machine.Race, machine.Uninitialised}, false}
 	someLanes = mutation{"a barrier in some lanes", `bar\.sync\s+0;`, guarded("%laneid", "20"),
-		[]ptxsim.Kind{ptxsim.BarrierDivergence, ptxsim.Race, ptxsim.Uninitialised}, false}
+		[]machine.Kind{machine.BarrierDivergence, machine.Race, machine.Uninitialised}, false}
 	wrongMask = mutation{"a member mask without lane 31", `(shfl\.sync\.[a-z]+\.b32\s[^;]*), -1;`, "$1, 0x7fffffff;",
-		[]ptxsim.Kind{ptxsim.WarpDivergence}, false}
+		[]machine.Kind{machine.WarpDivergence}, false}
 	halfShuffle = mutation{"a shuffle with half of the lanes", `(shfl\.sync\.[a-z]+\.b32\s[^;]*), -1;`,
-		guarded("%laneid", "16"), []ptxsim.Kind{ptxsim.WarpDivergence}, false}
+		guarded("%laneid", "16"), []machine.Kind{machine.WarpDivergence}, false}
 	lessEqual = mutation{"a bound that is one too large", `setp\.lt\.(s|u)(32|64)`, "setp.le.$1$2",
-		[]ptxsim.Kind{ptxsim.OutOfBounds}, true}
+		[]machine.Kind{machine.OutOfBounds}, true}
 	greater = mutation{"a bound that is one too large", `setp\.ge\.(s|u)(32|64)`, "setp.gt.$1$2",
-		[]ptxsim.Kind{ptxsim.OutOfBounds}, true}
+		[]machine.Kind{machine.OutOfBounds}, true}
 	loadBeside = mutation{"a load beside", `(ld\.global[^;]*\[[^\]+]*)\]`, "$1+4]",
-		[]ptxsim.Kind{ptxsim.OutOfBounds, ptxsim.Misaligned}, true}
+		[]machine.Kind{machine.OutOfBounds, machine.Misaligned}, true}
 	storeBeside = mutation{"a store beside", `(st\.global[^;]*\[[^\]+]*)\]`, "$1+4]",
-		[]ptxsim.Kind{ptxsim.OutOfBounds}, true}
+		[]machine.Kind{machine.OutOfBounds}, true}
 	sharedBeside = mutation{"a load beside, in shared memory", `(ld\.shared[^;]*\[[^\]+]*)\]`, "$1+4]",
-		[]ptxsim.Kind{ptxsim.Misaligned, ptxsim.Uninitialised}, true}
+		[]machine.Kind{machine.Misaligned, machine.Uninitialised}, true}
 	noStore = mutation{"a missing store to shared memory", `st\.shared[^;]*;`, "",
-		[]ptxsim.Kind{ptxsim.Uninitialised}, true}
+		[]machine.Kind{machine.Uninitialised}, true}
 	halfStride = mutation{"a stride of 8 bytes for vectors of 16", `(shl\.b(32|64)\s[^;]*), 4;`, "$1, 3;",
-		[]ptxsim.Kind{ptxsim.Misaligned}, true}
-	laneForTid = mutation{"the lane for the thread", `%tid\.x`, "%laneid", []ptxsim.Kind{ptxsim.Race}, true}
+		[]machine.Kind{machine.Misaligned}, true}
+	laneForTid = mutation{"the lane for the thread", `%tid\.x`, "%laneid", []machine.Kind{machine.Race}, true}
 	halfMask   = mutation{"a match without lane 31", `(match\.any\.sync\.b64\s[^;]*), -1;`, "$1, 0x7fffffff;",
-		[]ptxsim.Kind{ptxsim.WarpDivergence}, false}
+		[]machine.Kind{machine.WarpDivergence}, false}
 	noWarpBarrier = mutation{"no barrier of a warp", `bar\.warp\.sync\s+-1;`, "",
-		[]ptxsim.Kind{ptxsim.Race, ptxsim.Uninitialised}, false}
-	smallBlock = mutation{"the size of a block minus one", `%ntid\.x`, "127", []ptxsim.Kind{ptxsim.Race}, true}
+		[]machine.Kind{machine.Race, machine.Uninitialised}, false}
+	smallBlock = mutation{"the size of a block minus one", `%ntid\.x`, "127", []machine.Kind{machine.Race}, true}
 )
 
 // mutations says what is broken where. A place may be one that the program does not need at this size, such as one of
@@ -137,7 +137,7 @@ func newBroken(t *testing.T, program string, size []int64) *broken {
 }
 
 // run executes changed PTX. It gives the fault, if there is one, and whether the results are right.
-func (b *broken) run(t *testing.T, ptx string) (f *ptxsim.Fault, right bool) {
+func (b *broken) run(t *testing.T, ptx string) (f *machine.Fault, right bool) {
 	t.Helper()
 	right = true
 	for i, want := range b.want {

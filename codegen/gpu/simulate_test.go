@@ -10,6 +10,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/gpu/ptxsim"
+	"healc/codegen/gpu/ptxsim/machine"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir"
 	"healc/ir/interp"
@@ -28,8 +29,8 @@ type simulated struct {
 	km      *kernel.Module
 	fn      *abi.Function
 	dims    map[string]int64
-	dev     *ptxsim.Device
-	mod     *ptxsim.Module
+	dev     *machine.Device
+	mod     *machine.Module
 	mem     []uint64
 	shapes  [][]int64
 	err     uint64
@@ -59,14 +60,14 @@ const frame = 8 << 10
 // execute runs the plan of km with the PTX text that was compiled of it, or a changed one.
 func execute(km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array,
 	failure abi.Error, err error) {
-	return executeOn(ptxsim.Options{StackBytes: int(max(km.Plan.Device.Stack, frame))}, km, ptx, dims, args, smaller)
+	return executeOn(machine.Options{StackBytes: int(max(km.Plan.Device.Stack, frame))}, km, ptx, dims, args, smaller)
 }
 
 // executeOn is execute on a device with these limits.
-func executeOn(opts ptxsim.Options, km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array,
+func executeOn(opts machine.Options, km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array,
 	smaller bool) (out []*ir.Array, failure abi.Error, err error) {
 	opts.Instructions = 2e9
-	s := &simulated{km: km, fn: km.Plan.Funcs[0], dims: dims, ptx: ptx, smaller: smaller, dev: ptxsim.NewDevice(opts)}
+	s := &simulated{km: km, fn: km.Plan.Funcs[0], dims: dims, ptx: ptx, smaller: smaller, dev: machine.NewDevice(opts)}
 	if s.mod, err = ptxsim.Parse("test.ptx", s.ptx); err != nil {
 		return nil, failure, fmt.Errorf("%w\n%s", err, s.ptx)
 	}
@@ -189,7 +190,7 @@ func (s *simulated) step(step abi.Step) error {
 		if err := s.dev.Launch(s.mod, l.Entry, [3]int{int(blocks), 1, 1}, [3]int{l.Threads, 1, 1}, int(l.Shared),
 			params); err != nil {
 			lines := strings.Split(s.ptx, "\n")
-			var f *ptxsim.Fault
+			var f *machine.Fault
 			near := ""
 			if errors.As(err, &f) && f.Line > 0 {
 				near = strings.Join(lines[max(f.Line-12, 0):min(f.Line+4, len(lines))], "\n")

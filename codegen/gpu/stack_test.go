@@ -13,6 +13,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/gpu/ptxsim"
+	"healc/codegen/gpu/ptxsim/machine"
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/engine"
 	"healc/ir"
@@ -89,7 +90,7 @@ func TestStackOfRecursion(t *testing.T) {
 				}
 				for _, call := range []int64{0, 16, largest / 32 * 16, largest / 16 * 16} {
 					for _, depth := range []int64{0, 3, 100, 3000, 1 << 20} {
-						opts := ptxsim.Options{StackBytes: int(reserve + room), CallBytes: int(call)}
+						opts := machine.Options{StackBytes: int(reserve + room), CallBytes: int(call)}
 						failed, err := recursed(m.IR(), km, ptx, opts, depth)
 						switch {
 						case err != nil:
@@ -112,7 +113,7 @@ func TestStackOfRecursion(t *testing.T) {
 
 // recursed runs a function of recursions where one element goes deep, and others half as deep, and reports whether the
 // stack ended it. The error says that something else happened than that, or than what the interpreter does.
-func recursed(m *ir.Module, km *kernel.Module, ptx string, opts ptxsim.Options, depth int64) (failed bool, err error) {
+func recursed(m *ir.Module, km *kernel.Module, ptx string, opts machine.Options, depth int64) (failed bool, err error) {
 	n := &ir.Array{DType: types.I32, Shape: []int64{300}, Bits: make([]uint64, 300)}
 	n.Bits[77], n.Bits[299], n.Bits[12] = uint64(depth), uint64(depth), uint64(depth/2)
 	got, failure, err := executeOn(opts, km, ptx, nil, []*ir.Array{n}, false)
@@ -190,7 +191,7 @@ kernel @k(%s) over %%0 in 0..4 {
 			t.Fatal(err)
 		}
 		for _, depth := range []uint64{10, 1000} {
-			d := ptxsim.NewDevice(ptxsim.Options{StackBytes: 200 << 10})
+			d := machine.NewDevice(machine.Options{StackBytes: 200 << 10})
 			word := func(words []uint64) (at uint64) {
 				var b []byte
 				for _, w := range words {

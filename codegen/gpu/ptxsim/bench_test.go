@@ -4,6 +4,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // cpuSeconds is the time that this process had a processor, which other processes do not change.
@@ -16,7 +18,7 @@ func cpuSeconds() float64 {
 }
 
 // countInstructions is how many instructions the threads of a launch execute.
-func countInstructions(t testing.TB, d *Device, launch func() error) int64 {
+func countInstructions(t testing.TB, d *machine.Device, launch func() error) int64 {
 	t.Helper()
 	if err := launch(); err != nil {
 		t.Fatal(err)
@@ -100,7 +102,7 @@ join:
 	}{{"arithmetic", arithmetic}, {"memory", memory}, {"divergent", divergent}} {
 		b.Run(k.name, func(b *testing.B) {
 			m := parse(b, k.text)
-			d := NewDevice(Options{})
+			d := machine.NewDevice(machine.Options{})
 			p := alloc(b, d, 512)
 			total, start := int64(0), cpuSeconds()
 			for b.Loop() {

@@ -5,88 +5,16 @@ import (
 	"slices"
 
 	"healc/codegen/gpu/ptx"
-)
-
-// lanes is one value for each lane of a warp, zero-extended from the width of its register.
-type lanes [32]uint64
-
-// step executes an instruction for the lanes of a mask.
-type step func(w *warp, m uint32)
-
-// opKind says what the run loop does with an operation.
-type opKind uint8
-
-const (
-	opPlain   opKind = iota // run, go on
-	opBranch                // to target
-	opIndexed               // to one of targets
-	opCall
-	opReturn
-	opExit
-	opTrap
-	opBarrier // of the block
-	opSync    // run when the lanes of a member mask are there
-)
-
-// op is a translated instruction.
-type op struct {
-	kind   opKind
-	not    bool  // the guard is negated
-	guard  int32 // predicate slot, or -1
-	target int32
-	join   int32 // where the ways of a branch meet again, or -1; see flow.go
-	run    step
-	in     *ptx.Instruction
-
-	uses, defs   []int32 // slots of values
-	puses, pdefs []int32 // slots of predicates
-	effect       bool    // the operands matter at once: see Note [Undefined registers]
-	loads        bool    // the results are defined whatever the operands are
-	spread       propagation
-	counts       []uint64 // of each of uses, the bits that matter
-	operands     []int32  // spreadAnd, spreadOr: all, constants among them
-	moved        []int32  // spreadMoves: slots, constants among them
-	width        int      // spreadMoves: of moved
-	sel          [2]int32 // spreadSelect
-	selp         int32
-	selNot       bool
-	// +1: an operand that is true decides what an instruction of predicates gives; -1: one that is false
-	decides int
-	negated [2]bool // of puses, for decides
-
-	targets []int32
-	index   int32 // slot that selects one of targets
-	members int32 // opSync: slot of the member mask
-	call    *callOp
-	barrier *barrierOp
-}
-
-// fixed is a slot of a frame that is no register.
-type fixed struct {
-	slot    int32
-	kind    fixedKind
-	bits    uint64
-	v       *ptx.Variable
-	special string
-	fill    func(w *warp, v *lanes) // special registers
-}
-
-type fixedKind uint8
-
-const (
-	fixedConst fixedKind = iota
-	fixedSymbol
-	fixedLocal
-	fixedSpecial
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // compiler translates one function. in is the instruction at hand and o what becomes of it; mods and the
 // methods below take it apart.
 type compiler struct {
-	m    *Module
-	f    *function
+	m    *machine.Module
+	f    *machine.Function
 	in   *ptx.Instruction
-	o    *op
+	o    *machine.Op
 	mods []string
 
 	slots  map[string]int32
@@ -96,7 +24,7 @@ type compiler struct {
 
 // Parse reads the text of a PTX module and translates its functions. The name is for messages. The error is a
 // *ptx.Error for the first line that is wrong, not known or not implemented.
-func Parse(name, text string) (m *Module, err error) {
+func Parse(name, text string) (m *machine.Module, err error) {
 	source, err := ptx.Parse(name, text)
 	if err != nil {
 		return nil, err
@@ -114,12 +42,12 @@ func Parse(name, text string) (m *Module, err error) {
 }
 
 // translate translates all functions of a module.
-func translate(source *ptx.Module) *Module {
-	m := &Module{Module: source, funcs: map[string]*function{}}
+func translate(source *ptx.Module) *machine.Module {
+	m := &machine.Module{Module: source, Code: map[string]*machine.Function{}}
 	for name, f := range source.Functions {
-		m.funcs[name] = &function{Function: f}
+		m.Code[name] = &machine.Function{Function: f}
 	}
-	for _, f := range m.funcs {
+	for _, f := range m.Code {
 		if f.Defined {
 			c := &compiler{m: m, f: f, slots: map[string]int32{}, preds: map[string]int32{}, consts: map[uint64]int32{}}
 			c.function()
@@ -129,38 +57,38 @@ func translate(source *ptx.Module) *Module {
 }
 
 func (c *compiler) function() {
-	start := make([]int32, len(c.f.Instructions)+1) // in code, of each instruction of instrs
+	start := make([]int32, len(c.f.Instructions)+1) // in Code, of each instruction
 	for i, in := range c.f.Instructions {
-		start[i] = int32(len(c.f.code))
+		start[i] = int32(len(c.f.Code))
 		c.instruction(in)
 	}
-	start[len(c.f.Instructions)] = int32(len(c.f.code))
+	start[len(c.f.Instructions)] = int32(len(c.f.Code))
 	// Running into the end is a return.
 	end := &ptx.Instruction{Line: c.f.Line, Opcode: "ret"}
 	if n := len(c.f.Instructions); n > 0 {
 		end.Line, end.Location = c.f.Instructions[n-1].Line, c.f.Instructions[n-1].Location
 	}
 	c.instruction(end)
-	for i := range c.f.code {
-		o := &c.f.code[i]
+	for i := range c.f.Code {
+		o := &c.f.Code[i]
 		switch {
-		case o.kind == opBranch && o.target < 0: // skips the next instruction for lanes without its guard
-			o.target = int32(i + 2)
-		case o.kind == opBranch:
-			o.target = start[c.label(o.in, o.in.Operands[0].Name)]
-		case o.kind == opIndexed:
-			name := o.in.Operands[1].Name
+		case o.Kind == machine.OpBranch && o.Target < 0: // skips the next instruction for lanes without its guard
+			o.Target = int32(i + 2)
+		case o.Kind == machine.OpBranch:
+			o.Target = start[c.label(o.Instruction, o.Instruction.Operands[0].Name)]
+		case o.Kind == machine.OpIndexed:
+			name := o.Instruction.Operands[1].Name
 			list, ok := c.f.Targets[name]
 			if !ok {
-				c.fail(o.in.Line, "there is no list of targets %s", name)
+				c.fail(o.Instruction.Line, "there is no list of targets %s", name)
 			}
 			for _, l := range list {
-				o.targets = append(o.targets, start[c.label(o.in, l)])
+				o.Targets = append(o.Targets, start[c.label(o.Instruction, l)])
 			}
 		}
 	}
-	c.f.joins()
-	c.f.tracked = c.f.mayReadUndefined()
+	setJoins(c.f)
+	c.f.Tracked = mayReadUndefined(c.f)
 }
 
 func (c *compiler) label(in *ptx.Instruction, name string) int {
@@ -179,7 +107,7 @@ func (c *compiler) instruction(in *ptx.Instruction) {
 	if !ok {
 		c.errorf("instruction %s is not known", in.Opcode)
 	}
-	o := op{guard: -1, in: in, target: -1, join: -1}
+	o := machine.Op{Guard: -1, Instruction: in, Target: -1, Join: -1}
 	c.o = &o
 	form(c)
 	if len(c.mods) > 0 {
@@ -187,19 +115,19 @@ func (c *compiler) instruction(in *ptx.Instruction) {
 	}
 	if in.Guard != nil {
 		guarded := &o
-		skip := op{kind: opBranch, in: in, target: -1, join: -1}
-		if o.kind != opPlain && o.kind != opBranch {
+		skip := machine.Op{Kind: machine.OpBranch, Instruction: in, Target: -1, Join: -1}
+		if o.Kind != machine.OpPlain && o.Kind != machine.OpBranch {
 			guarded = &skip
 		}
 		c.o = guarded
-		guarded.guard, _ = c.predicate(*in.Guard)
-		guarded.not = in.Negated
+		guarded.Guard, _ = c.predicate(*in.Guard)
+		guarded.GuardNegated = in.Negated
 		if guarded == &skip {
-			skip.not = !in.Negated
-			c.f.code = append(c.f.code, skip)
+			skip.GuardNegated = !in.Negated
+			c.f.Code = append(c.f.Code, skip)
 		}
 	}
-	c.f.code = append(c.f.code, o)
+	c.f.Code = append(c.f.Code, o)
 }
 
 // fail stops the translation with an error at a line; Parse recovers it.

@@ -3,6 +3,8 @@ package ptxsim
 import (
 	"strings"
 	"testing"
+
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 const conditional = `
@@ -28,7 +30,7 @@ done:
 `
 
 func TestConditions(t *testing.T) {
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	m := parse(t, header+conditional)
 	d.BeginCondition(8, 1)
 	d.BeginCondition(9, 1)
@@ -40,7 +42,7 @@ func TestConditions(t *testing.T) {
 	}
 	d.EndCondition(8)
 	err := d.Launch(m, "f", dim(1), dim(32), 0, words(8, 7))
-	if f, is := err.(*Fault); !is || f.Kind != Undefined || f.Thread != [3]int{5, 0, 0} ||
+	if f, is := err.(*machine.Fault); !is || f.Kind != machine.Undefined || f.Thread != [3]int{5, 0, 0} ||
 		!strings.Contains(f.Detail, "0x8 is no condition") {
 		t.Errorf("a condition that has ended: %v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // kernel is a module with one entry f(p, q), whose parameters are addresses of 1024 bytes each, p with values and q
@@ -31,125 +33,136 @@ func kernel(body string) string {
 `
 }
 
+// ran is a device on which a kernel ran, and the addresses that it got.
+type ran struct {
+	*machine.Device
+	in, out uint64
+}
+
 // runKernel launches such a kernel with blocks of threads.
-func runKernel(t *testing.T, body string, blocks, threads int) (*Device, error) {
+func runKernel(t *testing.T, body string, blocks, threads int) (ran, error) {
 	t.Helper()
-	d := NewDevice(Options{Instructions: 1e7})
+	d := machine.NewDevice(machine.Options{Instructions: 1e7})
 	values := make([]uint32, 256)
 	for i := range values {
 		values[i] = uint32(i)
 	}
-	p, q := upload(t, d, values), alloc(t, d, 1024)
-	return d, d.Launch(parse(t, kernel(body)), "f", dim(blocks), dim(threads), 0, words(p, q))
+	k := ran{d, upload(t, d, values), alloc(t, d, 1024)}
+	return k, d.Launch(parse(t, kernel(body)), "f", dim(blocks), dim(threads), 0, words(k.in, k.out))
 }
 
 // Each case has a rule broken at the line with the comment "// here", or is right.
 func TestFaults(t *testing.T) {
 	cases := []struct {
 		name            string
-		kind            Kind
+		kind            machine.Kind
 		blocks, threads int
 		body            string
 		detail          string
 	}{
-		{"past the end", OutOfBounds, 2, 256, "ld.global.u32 %r3, [%rd4+1024]; // here",
+		{"past the end", machine.OutOfBounds, 2, 256, "ld.global.u32 %r3, [%rd4+1024]; // here",
 			"byte 1024 of allocation, which has 1024 bytes"},
-		{"before the start", OutOfBounds, 1, 32, "ld.global.u32 %r3, [%rd4+-4]; // here", "4 bytes before allocation"},
-		{"last element of a vector", OutOfBounds, 1, 32, "ld.global.v4.u32 {%r3,%r4,%r5,%r6}, [%rd1+1024]; // here",
+		{"before the start", machine.OutOfBounds, 1, 32,
+			"ld.global.u32 %r3, [%rd4+-4]; // here", "4 bytes before allocation"},
+		{"last element of a vector", machine.OutOfBounds, 1, 32,
+			"ld.global.v4.u32 {%r3,%r4,%r5,%r6}, [%rd1+1024]; // here",
 			"16 bytes"},
-		{"null", OutOfBounds, 1, 1, "mov.u64 %rd9, 0; st.global.u32 [%rd9], %r1; // here", "address 0x0"},
-		{"shared", OutOfBounds, 1, 129, "st.shared.u32 [%rd7], %r1; // here", "byte 512 of shared variable s"},
-		{"shared, generic", OutOfBounds, 1, 129, "cvta.shared.u64 %rd8, %rd7; st.u32 [%rd8], %r1; // here",
+		{"null", machine.OutOfBounds, 1, 1, "mov.u64 %rd9, 0; st.global.u32 [%rd9], %r1; // here", "address 0x0"},
+		{"shared", machine.OutOfBounds, 1, 129, "st.shared.u32 [%rd7], %r1; // here", "byte 512 of shared variable s"},
+		{"shared, generic", machine.OutOfBounds, 1, 129, "cvta.shared.u64 %rd8, %rd7; st.u32 [%rd8], %r1; // here",
 			"byte 512 of shared variable s"},
-		{"local", OutOfBounds, 1, 1, "mov.u64 %rd8, l; st.local.u32 [%rd8+16], %r1; // here", "byte 16 of 16"},
-		{"constant", OutOfBounds, 1, 1, "mov.u64 %rd8, k; ld.const.u32 %r3, [%rd8+16]; // here", "const variable k"},
-		{"write to a constant", ReadOnly, 1, 1, "mov.u64 %rd8, k; st.u32 [%rd8], %r1; // here", "const variable k"},
-		{"misaligned word", Misaligned, 1, 1, "ld.global.u32 %r3, [%rd4+2]; // here", "multiple of 4"},
-		{"misaligned vector", Misaligned, 1, 32, "ld.global.v4.u32 {%r3,%r4,%r5,%r6}, [%rd4]; // here",
+		{"local", machine.OutOfBounds, 1, 1, "mov.u64 %rd8, l; st.local.u32 [%rd8+16], %r1; // here", "byte 16 of 16"},
+		{"constant", machine.OutOfBounds, 1, 1,
+			"mov.u64 %rd8, k; ld.const.u32 %r3, [%rd8+16]; // here", "const variable k"},
+		{"write to a constant", machine.ReadOnly, 1, 1,
+			"mov.u64 %rd8, k; st.u32 [%rd8], %r1; // here", "const variable k"},
+		{"misaligned word", machine.Misaligned, 1, 1, "ld.global.u32 %r3, [%rd4+2]; // here", "multiple of 4"},
+		{"misaligned vector", machine.Misaligned, 1, 32, "ld.global.v4.u32 {%r3,%r4,%r5,%r6}, [%rd4]; // here",
 			"multiple of 16"},
-		{"unwritten global", Uninitialised, 1, 32, "ld.global.u32 %r3, [%rd5]; // here", "never written"},
-		{"unwritten half", Uninitialised, 1, 1, "st.global.u16 [%rd5], 1; ld.global.u32 %r3, [%rd5]; // here",
+		{"unwritten global", machine.Uninitialised, 1, 32, "ld.global.u32 %r3, [%rd5]; // here", "never written"},
+		{"unwritten half", machine.Uninitialised, 1, 1, "st.global.u16 [%rd5], 1; ld.global.u32 %r3, [%rd5]; // here",
 			"byte 2 was never"},
-		{"unwritten shared", Uninitialised, 1, 32, "ld.shared.u32 %r3, [%rd7]; // here", "never written"},
-		{"shared of the block before", Uninitialised, 2, 1,
+		{"unwritten shared", machine.Uninitialised, 1, 32, "ld.shared.u32 %r3, [%rd7]; // here", "never written"},
+		{"shared of the block before", machine.Uninitialised, 2, 1,
 			"setp.ne.u32 %p1, %r2, 0; @%p1 bra a; st.shared.u32 [%rd7], 1; a: ld.shared.u32 %r3, [%rd7]; // here",
 			"never written"},
-		{"unwritten local", Uninitialised, 1, 1, "mov.u64 %rd8, l; ld.local.u32 %r3, [%rd8]; // here", "never written"},
-		{"unwritten address", Uninitialised, 1, 1, "ld.global.u32 %r3, [%rd18]; // here", "register"},
-		{"unwritten value", Uninitialised, 1, 1, "add.s32 %r3, %r18, 1; st.global.u32 [%rd5], %r3; // here",
+		{"unwritten local", machine.Uninitialised, 1, 1,
+			"mov.u64 %rd8, l; ld.local.u32 %r3, [%rd8]; // here", "never written"},
+		{"unwritten address", machine.Uninitialised, 1, 1, "ld.global.u32 %r3, [%rd18]; // here", "register"},
+		{"unwritten value", machine.Uninitialised, 1, 1, "add.s32 %r3, %r18, 1; st.global.u32 [%rd5], %r3; // here",
 			"register"},
-		{"unwritten predicate", Uninitialised, 1, 1, "@%p8 bra a; // here\na:", "register"},
-		{"written in some lanes", Uninitialised, 1, 32,
+		{"unwritten predicate", machine.Uninitialised, 1, 1, "@%p8 bra a; // here\na:", "register"},
+		{"written in some lanes", machine.Uninitialised, 1, 32,
 			"setp.lt.u32 %p1, %r1, 7; @%p1 mov.u32 %r3, 1; st.global.u32 [%rd5], %r3; // here", "register"},
 		{"unwritten and not used", "", 1, 32,
 			"add.s32 %r3, %r18, 1; setp.lt.u32 %p1, %r1, 32; selp.b32 %r4, %r1, %r3, %p1; st.global.u32 [%rd5], %r4;",
 			""},
-		{"division", DivisionByZero, 1, 2, "div.s32 %r3, 5, %r1; st.global.u32 [%rd5], %r3; // here",
+		{"division", machine.DivisionByZero, 1, 2, "div.s32 %r3, 5, %r1; st.global.u32 [%rd5], %r3; // here",
 			"the division by zero at line"},
-		{"remainder", DivisionByZero, 1, 2,
+		{"remainder", machine.DivisionByZero, 1, 2,
 			"rem.u32 %r3, 5, %r1; add.s32 %r4, %r3, 1; setp.eq.s32 %p1, %r4, 1; @%p1 bra a; // here\na:",
 			"the condition depends"},
 		{"division in another lane", "", 1, 2,
 			"div.s32 %r3, 5, %r1; setp.eq.s32 %p1, %r1, 0; selp.b32 %r4, 7, %r3, %p1; st.global.u32 [%rd5], %r4;", ""},
-		{"trap", Trap, 1, 64, "setp.ne.u32 %p1, %r1, 40; @%p1 bra a; trap; // here\na:", ""},
-		{"endless loop", InstructionLimit, 1, 32, "a: add.s32 %r3, %r1, 1; // here\nbra a;", ""},
+		{"trap", machine.Trap, 1, 64, "setp.ne.u32 %p1, %r1, 40; @%p1 bra a; trap; // here\na:", ""},
+		{"endless loop", machine.InstructionLimit, 1, 32, "a: add.s32 %r3, %r1, 1; // here\nbra a;", ""},
 
-		{"race on shared, write and write", Race, 1, 64, "st.shared.u32 [%rd6], %r1; // here",
+		{"race on shared, write and write", machine.Race, 1, 64, "st.shared.u32 [%rd6], %r1; // here",
 			"writes 4 bytes at byte 0 of shared variable s that thread [0 0 0] writes"},
-		{"race on shared, write and read", Race, 1, 64,
+		{"race on shared, write and read", machine.Race, 1, 64,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"bar.sync 0; st.shared.u32 [%rd7], 7; ld.shared.u32 %r4, [%rd8]; // here", "reads"},
-		{"race on shared, read and write", Race, 1, 64,
+		{"race on shared, read and write", machine.Race, 1, 64,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"bar.sync 0; ld.shared.u32 %r4, [%rd8]; st.shared.u32 [%rd7], 7; // here", "reads"},
-		{"race in a warp", Race, 1, 32,
+		{"race in a warp", machine.Race, 1, 32,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"ld.shared.u32 %r4, [%rd8]; // here", "no barrier"},
 		{"a warp with its barrier", "", 1, 32,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"bar.warp.sync -1; ld.shared.u32 %r4, [%rd8]; bar.warp.sync -1; st.shared.u32 [%rd7], 3;", ""},
-		{"a warp barrier for two warps", Race, 1, 64,
+		{"a warp barrier for two warps", machine.Race, 1, 64,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"bar.warp.sync -1; setp.lt.u32 %p1, %r1, 32; @%p1 bra a; ld.shared.u32 %r4, [%rd8]; // here\na:",
 			"no barrier"},
-		{"half a warp with its barrier", Race, 1, 32,
+		{"half a warp with its barrier", machine.Race, 1, 32,
 			"st.shared.u32 [%rd7], %r1; setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: bar.warp.sync 0xffff; b: " +
 				"xor.b32 %r3, %r1, 16; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r4, " +
 				"[%rd8]; // here", "no barrier"},
 		{"within half a warp", "", 1, 32,
 			"st.shared.u32 [%rd7], %r1; setp.lt.u32 %p1, %r1, 16; @!%p1 bra b; bar.warp.sync 0xffff; xor.b32 %r3, " +
 				"%r1, 8; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r4, [%rd8]; b:", ""},
-		{"shuffles are no barriers", Race, 1, 32,
+		{"shuffles are no barriers", machine.Race, 1, 32,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1; ld.shared.u32 %r4, [%rd8]; // here", "no barrier"},
 		{"race of bytes", "", 1, 64, "cvt.u64.u32 %rd8, %r1; add.s64 %rd8, %rd8, %rd6; st.shared.u8 [%rd8], 1;", ""},
-		{"race of a byte with a word", Race, 1, 64,
+		{"race of a byte with a word", machine.Race, 1, 64,
 			"setp.ge.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bra b; a: st.shared.u8 [%rd6+5], 1; // " +
 				"here\nb:", "thread [1 0 0]"},
-		{"race on global between threads", Race, 1, 64, "st.global.u32 [%rd2], %r1; // here", "thread [0 0 0]"},
-		{"race on global between blocks", Race, 2, 1, "st.global.u32 [%rd2], %r1; // here",
+		{"race on global between threads", machine.Race, 1, 64, "st.global.u32 [%rd2], %r1; // here", "thread [0 0 0]"},
+		{"race on global between blocks", machine.Race, 2, 1, "st.global.u32 [%rd2], %r1; // here",
 			"another block writes, and blocks are not ordered"},
-		{"read of what another block writes", Race, 2, 1,
+		{"read of what another block writes", machine.Race, 2, 1,
 			"ld.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra a; st.global.u32 [%rd1], %r3; // here\na:",
 			"another block"},
-		{"a barrier is not for blocks", Race, 2, 32, "st.global.u32 [%rd5], %r1; // here\nbar.sync 0;",
+		{"a barrier is not for blocks", machine.Race, 2, 32, "st.global.u32 [%rd5], %r1; // here\nbar.sync 0;",
 			"another block"},
 		{"atomics do not race", "", 2, 64,
 			"setp.ne.u32 %p1, %r1, 0; atom.global.add.u32 %r3, [%rd1], 1; red.global.max.u32 [%rd1+4], 5; @%p1 bra " +
 				"a; st.shared.u32 [%rd6], 0; a: bar.sync 0; atom.shared.exch.b32 %r4, [%rd6], 1;", ""},
-		{"an atomic and a plain read", Race, 2, 64,
+		{"an atomic and a plain read", machine.Race, 2, 64,
 			"red.global.add.u32 [%rd1], 1; bar.sync 0; ld.global.u32 %r3, [%rd1]; // here", "another block"},
 		{"an atomic and a volatile read", "", 2, 64,
 			"red.global.add.u32 [%rd1], 1; bar.sync 0; ld.volatile.global.u32 %r3, [%rd1];", ""},
-		{"nc of what is written", Race, 1, 32, "st.global.u32 [%rd4], 1; ld.global.nc.u32 %r3, [%rd4]; // here",
+		{"nc of what is written", machine.Race, 1, 32, "st.global.u32 [%rd4], 1; ld.global.nc.u32 %r3, [%rd4]; // here",
 			"ld.global.nc"},
 
-		{"barrier of some warps", BarrierDivergence, 1, 64,
+		{"barrier of some warps", machine.BarrierDivergence, 1, 64,
 			"setp.lt.u32 %p1, %r1, 32; @%p1 bra a; bar.sync 1; a: bar.sync 0; // here", "never come"},
-		{"barrier of some lanes", BarrierDivergence, 1, 32,
+		{"barrier of some lanes", machine.BarrierDivergence, 1, 32,
 			"setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: bar.sync 0; // here\nb: bar.sync 0;", "never come"},
 		{"barrier after an exit", "", 1, 64, "setp.lt.u32 %p1, %r1, 40; @%p1 bra a; exit; a: bar.sync 0;", ""},
-		{"one barrier at two lines", BarrierDivergence, 1, 64,
+		{"one barrier at two lines", machine.BarrierDivergence, 1, 64,
 			"setp.lt.u32 %p1, %r1, 32; @%p1 bra a; bar.sync 0; // here\nbra b; a: bar.sync 0; b:", "warp 0 at line"},
 		{"one barrier that is not aligned at two lines", "", 1, 64,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
@@ -158,60 +171,63 @@ func TestFaults(t *testing.T) {
 		{"two parts of a block", "", 1, 128,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"shr.u32 %r4, %r1, 6; add.s32 %r4, %r4, 1; bar.sync %r4, 64; ld.shared.u32 %r5, [%rd8];", ""},
-		{"two parts of a block, across", Race, 1, 128,
+		{"two parts of a block, across", machine.Race, 1, 128,
 			"st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 64; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; " +
 				"shr.u32 %r4, %r1, 6; add.s32 %r4, %r4, 1; bar.sync %r4, 64; ld.shared.u32 %r5, [%rd8]; // here",
 			"no barrier"},
 		{"producer and consumer", "", 1, 64,
 			"setp.lt.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bar.arrive 1, 64; bra b; a: bar.sync " +
 				"1, 64; ld.shared.u32 %r3, [%rd7+128]; b:", ""},
-		{"consumer that does not wait", Uninitialised, 1, 64,
+		{"consumer that does not wait", machine.Uninitialised, 1, 64,
 			"setp.lt.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bar.arrive 1, 64; bra b; a: " +
 				"ld.shared.u32 %r3, [%rd7+128]; // here\nbar.sync 1, 64; b:", ""},
-		{"shuffle of some lanes", WarpDivergence, 1, 32,
+		{"shuffle of some lanes", machine.WarpDivergence, 1, 32,
 			"setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; // here\n" +
 				"b: bar.warp.sync -1;", "never come"},
 		{"shuffle in half a warp", "", 1, 32,
 			"setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: shfl.sync.bfly.b32 %r3, %r1, 1, 31, 0xffff; b:", ""},
-		{"shuffle from a lane that is not there", WarpDivergence, 1, 32,
+		{"shuffle from a lane that is not there", machine.WarpDivergence, 1, 32,
 			"setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: shfl.sync.bfly.b32 %r3, %r1, 16, 31, 0xffff; // here\nb:",
 			"reads lane 16"},
-		{"shuffle of a lane that is not in the mask", WarpDivergence, 1, 32,
+		{"shuffle of a lane that is not in the mask", machine.WarpDivergence, 1, 32,
 			"shfl.sync.bfly.b32 %r3, %r1, 1, 31, 0xfffe; // here", "lane 0 is not in its member mask"},
-		{"shuffle after some exit", WarpDivergence, 1, 20, "shfl.sync.down.b32 %r3, %r1, 1, 31, -1; // here",
+		{"shuffle after some exit", machine.WarpDivergence, 1, 20, "shfl.sync.down.b32 %r3, %r1, 1, 31, -1; // here",
 			"reads lane 20"},
 		{"shuffle without a join", "", 1, 32,
 			"setp.lt.u32 %p1, %r1, 16; @%p1 bra c; setp.eq.u32 %p2, %r1, 31; @%p2 bra b; bra c; b: ret; c: " +
 				"vote.sync.ballot.b32 %r3, %p1, -1; setp.eq.u32 %p3, %r3, 0xffff; @%p3 bra d; trap; d:", ""},
-		{"vote of some lanes", WarpDivergence, 1, 32,
+		{"vote of some lanes", machine.WarpDivergence, 1, 32,
 			"setp.lt.u32 %p1, %r1, 16; @%p1 bra b; vote.sync.ballot.b32 %r3, %p1, -1; // here\nb: bar.warp.sync -1;",
 			""},
-		{"cp.async without waiting", Race, 1, 32,
+		{"cp.async without waiting", machine.Race, 1, 32,
 			"cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.commit_group; ld.shared.u32 %r3, [%rd7]; // here",
 			"a cp.async writes, and this thread did not wait"},
-		{"cp.async, the wrong group", Race, 1, 32,
+		{"cp.async, the wrong group", machine.Race, 1, 32,
 			"cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.commit_group; cp.async.wait_group 1; " +
 				"ld.shared.u32 %r3, [%rd7]; // here", "a cp.async writes"},
-		{"cp.async, not committed", Race, 1, 32,
+		{"cp.async, not committed", machine.Race, 1, 32,
 			"cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.wait_group 0; ld.shared.u32 %r3, [%rd7]; // here",
 			"a cp.async writes"},
-		{"cp.async over what is read", Race, 1, 64,
+		{"cp.async over what is read", machine.Race, 1, 64,
 			"st.shared.u32 [%rd7], 1; bar.sync 0; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, " +
 				"%rd8, %rd6; ld.shared.u32 %r3, [%rd8]; cp.async.ca.shared.global [%rd7], [%rd4], 4; // here", "reads"},
-		{"cp.async without a barrier", Race, 1, 64,
+		{"cp.async without a barrier", machine.Race, 1, 64,
 			"st.shared.u32 [%rd7], 1; bar.sync 0; cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.wait_all; " +
 				"xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r3, " +
 				"[%rd8]; // here", "thread [0 0 0] reads, and no barrier"},
-		{"cp.async past the end", OutOfBounds, 1, 32, "cp.async.ca.shared.global [%rd7], [%rd4+1024], 4; // here",
+		{"cp.async past the end", machine.OutOfBounds, 1, 32,
+			"cp.async.ca.shared.global [%rd7], [%rd4+1024], 4; // here",
 			"byte 1024"},
-		{"cp.async of what was not written", Uninitialised, 1, 32,
+		{"cp.async of what was not written", machine.Uninitialised, 1, 32,
 			"cp.async.ca.shared.global [%rd7], [%rd5], 4; // here", "never written"},
-		{"cp.async, misaligned", Misaligned, 1, 32, "cp.async.cg.shared.global [%rd6], [%rd1+4], 16; // here", ""},
+		{"cp.async, misaligned", machine.Misaligned, 1, 32,
+			"cp.async.cg.shared.global [%rd6], [%rd1+4], 16; // here", ""},
 		{"cp.async in two groups", "", 1, 32,
 			"cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.commit_group; cp.async.ca.shared.global " +
 				"[%rd7+256], [%rd4+128], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r3, [%rd7]; " +
 				"cp.async.wait_group 0; ld.shared.u32 %r3, [%rd7+256];", ""},
-		{"a branch table", Undefined, 1, 3, "t: .branchtargets a, b; brx.idx %r1, t; // here\na: b:", "index 2 into 2"},
+		{"a branch table", machine.Undefined, 1, 3,
+			"t: .branchtargets a, b; brx.idx %r1, t; // here\na: b:", "index 2 into 2"},
 	}
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
@@ -242,7 +258,7 @@ func TestFaults(t *testing.T) {
 
 // Local memory of one lane is not that of another one.
 func TestLocalMemory(t *testing.T) {
-	d, err := runKernel(t, `
+	k, err := runKernel(t, `
 	mov.u64 %rd8, l;
 	st.local.u32 [%rd8+4], %r1;
 	mul.lo.s32 %r4, %r1, 3;
@@ -255,7 +271,7 @@ func TestLocalMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, got := range download(t, d, globalBase, 100) {
+	for i, got := range download(t, k.Device, k.in, 100) {
 		if got != uint32(4*i) {
 			t.Errorf("%d: %d", i, got)
 		}
@@ -264,7 +280,7 @@ func TestLocalMemory(t *testing.T) {
 
 // cp.async copies, fills up with zeros, and reads nothing for no bytes.
 func TestAsyncCopies(t *testing.T) {
-	d, err := runKernel(t, `
+	k, err := runKernel(t, `
 	shl.b64 %rd8, %rd3, 2; add.s64 %rd9, %rd6, %rd8; add.s64 %rd10, %rd1, %rd8; add.s64 %rd11, %rd2, %rd8;
 	mov.u32 %r3, 12; setp.eq.u32 %p1, %r1, 1; @%p1 mov.u32 %r3, 0; @%p1 mov.u64 %rd10, 0; setp.gt.u32 %p1, %r1, 1; @%p1 mov.u32 %r3, 16;
 	cp.async.cg.shared.global [%rd9], [%rd10], 16, %r3;
@@ -276,7 +292,7 @@ func TestAsyncCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []uint32{0, 1, 2, 0, 0, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15}
-	for i, got := range download(t, d, d.regions[1].base, 16) {
+	for i, got := range download(t, k.Device, k.out, 16) {
 		if got != want[i] {
 			t.Errorf("%d: %d, want %d", i, got, want[i])
 		}
@@ -324,14 +340,13 @@ func TestUndefinedBits(t *testing.T) {
 		"shl.b32 %r4, %r1, %r18; st.global.u32 [%rd5], %r4;":                             false,
 		"cvt.s64.s32 %rd8, %r18; and.b64 %rd8, %rd8, 0; st.global.u64 [%rd5+256], %rd8;": true,
 	} {
-		_,
-			err := runKernel(t,
+		_, err := runKernel(t,
 			"mov.b16 %h1, 5; shl.b32 %r17, %r1, 2; cvt.u64.u32 %rd17, %r17; add.s64 %rd5, %rd5, %rd17;"+body, 1, 32)
 		if defined && err != nil {
 			t.Errorf("%s\n%v", body, err)
 		}
 		if !defined {
-			if f := wantFault(t, err, Uninitialised); !strings.Contains(f.Detail, "register") {
+			if f := wantFault(t, err, machine.Uninitialised); !strings.Contains(f.Detail, "register") {
 				t.Errorf("%s\n%v", body, f)
 			}
 		}
@@ -340,7 +355,7 @@ func TestUndefinedBits(t *testing.T) {
 
 func TestUseAfterFree(t *testing.T) {
 	m := parse(t, kernel("st.global.u32 [%rd5], %r1;"))
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	p, q := alloc(t, d, 1024), alloc(t, d, 1024)
 	if err := d.Launch(m, "f", dim(1), dim(32), 0, words(p, q)); err != nil {
 		t.Fatal(err)
@@ -348,7 +363,7 @@ func TestUseAfterFree(t *testing.T) {
 	if err := d.Free(q); err != nil {
 		t.Fatal(err)
 	}
-	f := wantFault(t, d.Launch(m, "f", dim(1), dim(32), 0, words(p, q)), UseAfterFree)
+	f := wantFault(t, d.Launch(m, "f", dim(1), dim(32), 0, words(p, q)), machine.UseAfterFree)
 	if !strings.Contains(f.Detail, "1024 bytes that was freed") {
 		t.Error(f.Detail)
 	}
@@ -370,7 +385,7 @@ func TestLaunchesAreOrdered(t *testing.T) {
 		kernel(
 			"ld.global.u32 %r3, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra a; setp.ne.u32 %p1, %r2, 0; @%p1 bra a; "+
 				"st.global.u32 [%rd2], %r3; a:"))
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	p, q := upload(t, d, []uint32{7}), alloc(t, d, 4)
 	for range 3 {
 		for _, params := range [][]byte{words(p, q), words(q, p)} {
@@ -385,7 +400,7 @@ func TestLaunchErrors(t *testing.T) {
 	m := parse(t, header+
 		".extern .shared .align 16 .b8 s[];\n"+
 		".visible .entry f(.param .u32 a, .param .u64 b) .reqntid 32 { .reg .b64 %r; mov.u64 %r, s; ret; }\n")
-	d := NewDevice(Options{SharedBytes: 1000})
+	d := machine.NewDevice(machine.Options{SharedBytes: 1000})
 	p := make([]byte, 16)
 	for _, k := range []struct {
 		entry       string
@@ -419,7 +434,7 @@ func TestLaunchErrors(t *testing.T) {
 }
 
 func TestMemoryErrors(t *testing.T) {
-	d := NewDevice(Options{Bytes: 1000})
+	d := machine.NewDevice(machine.Options{Bytes: 1000})
 	a := alloc(t, d, 600)
 	if _, err := d.Alloc(401); err == nil || !strings.Contains(err.Error(),
 		"out of memory: 401 bytes wanted, 600 of 1000") {
@@ -450,5 +465,5 @@ func TestMemoryErrors(t *testing.T) {
 	d.Memset(e, 1, 8)
 	d.Copy(e, c, 8)
 	m := parse(t, kernel("ld.global.u32 %r3, [%rd1]; ld.global.u32 %r3, [%rd1+4]; // here"))
-	wantFault(t, d.Launch(m, "f", dim(1), dim(1), 0, words(e, e)), Uninitialised)
+	wantFault(t, d.Launch(m, "f", dim(1), dim(1), 0, words(e, e)), machine.Uninitialised)
 }

@@ -9,7 +9,6 @@ import (
 func f32of(v uint64) float32   { return math.Float32frombits(uint32(v)) }
 func f64of(v uint64) float64   { return math.Float64frombits(v) }
 func f32bits(x float32) uint32 { return math.Float32bits(x) }
-func f64bits(x float64) uint64 { return math.Float64bits(x) }
 
 // Results that are NaN are the canonical one, as on the hardware; f64 keeps what the operation gives.
 const (

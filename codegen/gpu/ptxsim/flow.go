@@ -1,6 +1,10 @@
 package ptxsim
 
-import "slices"
+import (
+	"slices"
+
+	"healc/codegen/gpu/ptxsim/machine"
+)
 
 // This file analyses the control-flow graph of a function: where branches join, and whether registers are written
 // before they are read.
@@ -16,22 +20,22 @@ type graph struct {
 
 func (g *graph) exit() int32 { return int32(len(g.succ) - 1) }
 
-// blocks cuts the code at branches and their targets.
-func (f *function) blocks() *graph {
-	n := len(f.code)
+// blocksOf cuts the code at branches and their targets.
+func blocksOf(f *machine.Function) *graph {
+	n := len(f.Code)
 	leader := make([]bool, n+1)
 	leader[0] = true
-	for i := range f.code {
-		o := &f.code[i]
-		switch o.kind {
-		case opBranch:
-			leader[o.target], leader[i+1] = true, true
-		case opIndexed:
-			for _, t := range o.targets {
+	for i := range f.Code {
+		o := &f.Code[i]
+		switch o.Kind {
+		case machine.OpBranch:
+			leader[o.Target], leader[i+1] = true, true
+		case machine.OpIndexed:
+			for _, t := range o.Targets {
 				leader[t] = true
 			}
 			leader[i+1] = true
-		case opReturn, opExit, opTrap:
+		case machine.OpReturn, machine.OpExit, machine.OpTrap:
 			leader[i+1] = true
 		}
 	}
@@ -51,18 +55,18 @@ func (f *function) blocks() *graph {
 		g.pred[to] = append(g.pred[to], from)
 	}
 	for b := range exit {
-		last := &f.code[g.start[b+1]-1]
-		switch last.kind {
-		case opBranch:
-			edge(b, g.of[last.target])
-			if last.guard >= 0 {
+		last := &f.Code[g.start[b+1]-1]
+		switch last.Kind {
+		case machine.OpBranch:
+			edge(b, g.of[last.Target])
+			if last.Guard >= 0 {
 				edge(b, b+1)
 			}
-		case opIndexed:
-			for _, t := range last.targets {
+		case machine.OpIndexed:
+			for _, t := range last.Targets {
 				edge(b, g.of[t])
 			}
-		case opReturn, opExit, opTrap:
+		case machine.OpReturn, machine.OpExit, machine.OpTrap:
 			edge(b, exit)
 		default:
 			edge(b, b+1)
@@ -107,11 +111,11 @@ func order(root int32, next [][]int32) (blocks, number []int32) {
 	return blocks, number
 }
 
-// joins finds the immediate post-dominator of each branch: the first instruction on all paths from it. It is
+// setJoins finds the immediate post-dominator of each branch: the first instruction on all paths from it. It is
 // computed as Cooper, Harvey and Kennedy compute dominators ("A Simple, Fast Dominance Algorithm"), on the reversed
 // graph. A branch whose paths join only at the exit, or not at all, has none.
-func (f *function) joins() {
-	g := f.blocks()
+func setJoins(f *machine.Function) {
+	g := blocksOf(f)
 	blocks, number := order(g.exit(), g.pred)
 	idom := make([]int32, len(g.succ))
 	for i := range idom {
@@ -147,12 +151,12 @@ func (f *function) joins() {
 		}
 	}
 	for b := range g.exit() {
-		last := &f.code[g.start[b+1]-1]
-		if last.kind != opBranch && last.kind != opIndexed {
+		last := &f.Code[g.start[b+1]-1]
+		if last.Kind != machine.OpBranch && last.Kind != machine.OpIndexed {
 			continue
 		}
 		if d := idom[b]; d >= 0 && d != g.exit() {
-			last.join = g.start[d]
+			last.Join = g.start[d]
 		}
 	}
 }
@@ -172,15 +176,15 @@ func (s registers) intersect(t registers) {
 
 // definedness is the forward data-flow problem of the registers that were written on every path.
 type definedness struct {
-	f   *function
+	f   *machine.Function
 	g   *graph
 	out []registers // at the end of each block; nil is not known yet, which stands for all registers
 }
 
 // mayReadUndefined reports whether some path reads a register that was not written on it. Parameters and constants are
 // always defined.
-func (f *function) mayReadUndefined() bool {
-	g := f.blocks()
+func mayReadUndefined(f *machine.Function) bool {
+	g := blocksOf(f)
 	d := &definedness{f: f, g: g, out: make([]registers, len(g.succ))}
 	blocks, _ := order(0, g.succ)
 	blocks = slices.DeleteFunc(blocks, func(b int32) bool { return b == g.exit() })
@@ -189,7 +193,7 @@ func (f *function) mayReadUndefined() bool {
 		for _, b := range blocks {
 			s := d.entry(b)
 			for i := g.start[b]; i < g.start[b+1]; i++ {
-				d.write(s, &f.code[i])
+				d.write(s, &f.Code[i])
 			}
 			if d.out[b] == nil || !slices.Equal(d.out[b], s) {
 				d.out[b], changed = s, true
@@ -201,7 +205,7 @@ func (f *function) mayReadUndefined() bool {
 
 // entry is the set at the begin of block b: the registers that all known predecessors have at their end.
 func (d *definedness) entry(b int32) registers {
-	in := make(registers, (d.f.nvals+d.f.npreds+63)/64)
+	in := make(registers, (d.f.Values+d.f.Predicates+63)/64)
 	if b == 0 {
 		return in
 	}
@@ -221,15 +225,15 @@ func (d *definedness) entry(b int32) registers {
 }
 
 // write adds the registers that o writes for certain.
-func (d *definedness) write(s registers, o *op) {
-	if o.guard >= 0 {
+func (d *definedness) write(s registers, o *machine.Op) {
+	if o.Guard >= 0 {
 		return
 	}
-	for _, v := range o.defs {
+	for _, v := range o.Defs {
 		s.add(v)
 	}
-	for _, p := range o.pdefs {
-		s.add(int32(d.f.nvals) + p)
+	for _, p := range o.PredicateDefs {
+		s.add(int32(d.f.Values) + p)
 	}
 }
 
@@ -237,9 +241,9 @@ func (d *definedness) write(s registers, o *op) {
 func (d *definedness) readsUndefined(b int32) bool {
 	s := d.entry(b)
 	for i := d.g.start[b]; i < d.g.start[b+1]; i++ {
-		o := &d.f.code[i]
-		if slices.ContainsFunc(o.uses, func(u int32) bool { return !s.has(u) }) ||
-			slices.ContainsFunc(o.puses, func(u int32) bool { return !s.has(int32(d.f.nvals) + u) }) {
+		o := &d.f.Code[i]
+		if slices.ContainsFunc(o.Uses, func(u int32) bool { return !s.has(u) }) ||
+			slices.ContainsFunc(o.PredicateUses, func(u int32) bool { return !s.has(int32(d.f.Values) + u) }) {
 			return true
 		}
 		d.write(s, o)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // randomBlocks writes n blocks of code that mix %r3 and go on at random, to each other and out, within a number of
@@ -84,7 +86,7 @@ func TestRandomFlow(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.String())
 		}
-		d := NewDevice(Options{Instructions: 1e7})
+		d := machine.NewDevice(machine.Options{Instructions: 1e7})
 		const size = 45
 		together, alone := alloc(t, d, 4*size), alloc(t, d, 4*size)
 		if err := d.Launch(m, "f", dim(1), dim(size), 0, words(together, 0)); err != nil {

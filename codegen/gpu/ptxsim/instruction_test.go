@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // hardInts are integers at the edges of all widths.
@@ -103,7 +104,7 @@ func evaluate(t *testing.T, text string, result ptx.Type, types []ptx.Type, rows
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.String())
 	}
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	var raw []byte
 	for _, r := range rows {
 		for i := range 4 {

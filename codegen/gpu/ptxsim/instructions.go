@@ -1,6 +1,9 @@
 package ptxsim
 
-import "healc/codegen/gpu/ptx"
+import (
+	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
+)
 
 // instructions says how each instruction is translated. The functions take the modifiers in the order in which the ISA
 // writes them, and the operands.
@@ -49,9 +52,9 @@ func init() {
 }
 
 // un makes a step of a function of one value.
-func un(d, a int32, f func(x uint64) uint64) step {
-	return func(w *warp, m uint32) {
-		D, A := &w.vals[d], &w.vals[a]
+func un(d, a int32, f func(x uint64) uint64) machine.Step {
+	return func(w *machine.Warp, m uint32) {
+		D, A := &w.Values[d], &w.Values[a]
 		if m == ^uint32(0) {
 			for i := range D {
 				D[i] = f(A[i])
@@ -59,16 +62,16 @@ func un(d, a int32, f func(x uint64) uint64) step {
 			return
 		}
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			D[i] = f(A[i])
 		}
 	}
 }
 
 // bin makes a step of a function of two values.
-func bin(d, a, b int32, f func(x, y uint64) uint64) step {
-	return func(w *warp, m uint32) {
-		D, A, B := &w.vals[d], &w.vals[a], &w.vals[b]
+func bin(d, a, b int32, f func(x, y uint64) uint64) machine.Step {
+	return func(w *machine.Warp, m uint32) {
+		D, A, B := &w.Values[d], &w.Values[a], &w.Values[b]
 		if m == ^uint32(0) {
 			for i := range D {
 				D[i] = f(A[i], B[i])
@@ -76,16 +79,16 @@ func bin(d, a, b int32, f func(x, y uint64) uint64) step {
 			return
 		}
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			D[i] = f(A[i], B[i])
 		}
 	}
 }
 
 // ter makes a step of a function of three values.
-func ter(d, a, b, c int32, f func(x, y, z uint64) uint64) step {
-	return func(w *warp, m uint32) {
-		D, A, B, C := &w.vals[d], &w.vals[a], &w.vals[b], &w.vals[c]
+func ter(d, a, b, c int32, f func(x, y, z uint64) uint64) machine.Step {
+	return func(w *machine.Warp, m uint32) {
+		D, A, B, C := &w.Values[d], &w.Values[a], &w.Values[b], &w.Values[c]
 		if m == ^uint32(0) {
 			for i := range D {
 				D[i] = f(A[i], B[i], C[i])
@@ -93,7 +96,7 @@ func ter(d, a, b, c int32, f func(x, y, z uint64) uint64) step {
 			return
 		}
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			D[i] = f(A[i], B[i], C[i])
 		}
 	}
@@ -103,19 +106,19 @@ func ter(d, a, b, c int32, f func(x, y, z uint64) uint64) step {
 func (c *compiler) unary(t ptx.Type, f func(x uint64) uint64) {
 	c.operands(2)
 	d, a := c.dst(t), c.src(1, t)
-	c.o.run = un(d, a, f)
+	c.o.Run = un(d, a, f)
 }
 
 // binary is an instruction d, a, b of one type.
 func (c *compiler) binary(t ptx.Type, f func(x, y uint64) uint64) {
 	c.operands(3)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
-	c.o.run = bin(d, a, b, f)
+	c.o.Run = bin(d, a, b, f)
 }
 
 // ternary is an instruction d, a, b, c of one type.
 func (c *compiler) ternary(t ptx.Type, f func(x, y, z uint64) uint64) {
 	c.operands(4)
 	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
-	c.o.run = ter(d, x, y, z, f)
+	c.o.Run = ter(d, x, y, z, f)
 }

@@ -7,13 +7,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // header begins every module that is written in a test.
 const header = ".version 7.0\n.target sm_80\n.address_size 64\n"
 
 // parse parses a module that has to be right.
-func parse(t testing.TB, text string) *Module {
+func parse(t testing.TB, text string) *machine.Module {
 	t.Helper()
 	m, err := Parse("test.ptx", text)
 	if err != nil {
@@ -23,7 +25,7 @@ func parse(t testing.TB, text string) *Module {
 }
 
 // parseFile parses a file of testdata.
-func parseFile(t testing.TB, name string) *Module {
+func parseFile(t testing.TB, name string) *machine.Module {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
 	if err != nil {
@@ -42,7 +44,7 @@ func words(args ...uint64) []byte {
 }
 
 // upload allocates memory with 32-bit words in it.
-func upload(t testing.TB, d *Device, values []uint32) uint64 {
+func upload(t testing.TB, d *machine.Device, values []uint32) uint64 {
 	t.Helper()
 	var b []byte
 	for _, v := range values {
@@ -55,7 +57,7 @@ func upload(t testing.TB, d *Device, values []uint32) uint64 {
 	return addr
 }
 
-func alloc(t testing.TB, d *Device, n int) uint64 {
+func alloc(t testing.TB, d *machine.Device, n int) uint64 {
 	t.Helper()
 	addr, err := d.Alloc(int64(n))
 	if err != nil {
@@ -65,7 +67,7 @@ func alloc(t testing.TB, d *Device, n int) uint64 {
 }
 
 // download reads n 32-bit words.
-func download(t testing.TB, d *Device, addr uint64, n int) []uint32 {
+func download(t testing.TB, d *machine.Device, addr uint64, n int) []uint32 {
 	t.Helper()
 	b := make([]byte, 4*n)
 	if err := d.Read(addr, b); err != nil {
@@ -90,9 +92,9 @@ func floatWords(n int, f func(i int) float32) []uint32 {
 func dim(n int) [3]int { return [3]int{n, 1, 1} }
 
 // wantFault is the fault of a launch, which has to be of a kind.
-func wantFault(t testing.TB, err error, kind Kind) *Fault {
+func wantFault(t testing.TB, err error, kind machine.Kind) *machine.Fault {
 	t.Helper()
-	var f *Fault
+	var f *machine.Fault
 	if !errors.As(err, &f) {
 		t.Fatalf("the error is %v, and not a fault: %s", err, kind)
 	}
@@ -109,7 +111,7 @@ func TestElementwise(t *testing.T) {
 		t.Fatalf("entries %s", got)
 	}
 	for _, n := range []int{0, 1, 31, 1000} {
-		d := NewDevice(Options{})
+		d := machine.NewDevice(machine.Options{})
 		x := upload(t, d, floatWords(n, func(i int) float32 { return float32(i) + 0.5 }))
 		y := upload(t, d, floatWords(n, func(i int) float32 { return float32(3 * i) }))
 		params := append(words(x, y, uint64(n)), 0, 0, 0x20, 0x41) // a = 10
@@ -129,7 +131,7 @@ func TestElementwise(t *testing.T) {
 
 func TestSharedAndShuffle(t *testing.T) {
 	m := parseFile(t, "llvm19.ptx")
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	const n = 128
 	x := upload(t, d, floatWords(n, func(i int) float32 { return float32(i) }))
 	y := alloc(t, d, 4*n)
@@ -150,7 +152,7 @@ func TestSharedAndShuffle(t *testing.T) {
 // Recursion with an array on the stack.
 func TestRecursion(t *testing.T) {
 	m := parseFile(t, "llvm19.ptx")
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	x := alloc(t, d, 64)
 	params := make([]byte, m.ParamBytes("ints"))
 	copy(params, words(x, 4|1<<32, 1))
@@ -180,7 +182,7 @@ func TestModuleVariables(t *testing.T) {
 	mov.u32 %r1, 12; st.global.u32 [a], %r1;
 	ret;
 }`)
-	d := NewDevice(Options{Bytes: 100})
+	d := machine.NewDevice(machine.Options{Bytes: 100})
 	p := alloc(t, d, 16)
 	want := []uint32{11, 1<<32 - 22, 7, math.Float32bits(1.5)}
 	for i := range 3 {
@@ -208,7 +210,7 @@ func TestModuleVariables(t *testing.T) {
 // Without the search for races everything else is still checked.
 func TestNoRaces(t *testing.T) {
 	m := parse(t, kernel("st.global.u32 [%rd2], 1; ld.global.u32 %r3, [%rd5+4]; // here"))
-	d := NewDevice(Options{NoRaces: true})
+	d := machine.NewDevice(machine.Options{NoRaces: true})
 	p := alloc(t, d, 1024)
-	wantFault(t, d.Launch(m, "f", dim(1), dim(2), 0, words(p, p)), Uninitialised)
+	wantFault(t, d.Launch(m, "f", dim(1), dim(2), 0, words(p, p)), machine.Uninitialised)
 }

@@ -1,15 +1,18 @@
 package ptxsim
 
-import "healc/codegen/gpu/ptx"
+import (
+	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
+)
 
 // atom is atom and red: read, change and write in one step.
 func (c *compiler) atom() {
-	a := access{atomic: true, write: true, read: true}
+	a := machine.Access{Atomic: true, Write: true, Read: true}
 	for c.mod("relaxed", "acquire", "release", "acq_rel", "sc", "cta", "gpu", "sys", "cluster") != "" {
 	}
-	a.space, _ = ptx.SpaceNamed(c.mod("global", "shared"))
-	if a.space == ptx.Generic && c.mod("shared::cta") != "" {
-		a.space = ptx.Shared
+	a.Space, _ = ptx.SpaceNamed(c.mod("global", "shared"))
+	if a.Space == ptx.Generic && c.mod("shared::cta") != "" {
+		a.Space = ptx.Shared
 	}
 	for c.mod("cta", "gpu", "sys", "cluster") != "" {
 	}
@@ -21,8 +24,8 @@ func (c *compiler) atom() {
 	t := c.dtype(ptx.B16, ptx.B32, ptx.B64, ptx.U32, ptx.U64, ptx.S32, ptx.S64, ptx.F16, ptx.F16x2, ptx.BF16,
 		ptx.BF16x2, ptx.F32, ptx.F64)
 	f := c.change(op, t, noftz)
-	a.bytes = t.Bytes()
-	c.o.effect, c.o.loads = true, true
+	a.Bytes = t.Bytes()
+	c.o.Effect, c.o.Loads = true, true
 
 	// atom has a destination before the address; cas has a value to compare with before the new one
 	args := c.in.Operands
@@ -50,20 +53,18 @@ func (c *compiler) atom() {
 		y = c.source(args[2], t, false)
 	}
 	size := t.Bytes()
-	c.o.run = func(w *warp, m uint32) {
-		addrs, X, Y := w.vals[p], w.vals[x], w.vals[y]
-		var r *region
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		addrs, X, Y := w.Values[p], w.Values[x], w.Values[y]
+		var r *machine.Region
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			var off int
-			r, off = w.find(&a, addrs[i]+add, i, r)
-			w.lock(r)
-			w.check(&a, r, off, i)
-			old := load(r.data[off:], size)
-			store(r.data[off:], size, f(old, X[i], Y[i]))
-			w.unlock()
+			r, off = w.Access(&a, addrs[i]+add, i, r)
+			old := machine.Load(r.Data[off:], size)
+			machine.Store(r.Data[off:], size, f(old, X[i], Y[i]))
+			w.Unlock()
 			if d >= 0 {
-				w.vals[d][i] = old
+				w.Values[d][i] = old
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 var untyped = []ptx.Type{ptx.B16, ptx.B32, ptx.B64}
@@ -16,9 +17,9 @@ func (c *compiler) logic() {
 		a, na := c.predicate(c.in.Operands[1])
 		b, nb := c.predicate(c.in.Operands[2])
 		op := c.in.Opcode
-		c.o.decides, c.o.negated = map[string]int{"and": -1, "or": 1}[op], [2]bool{na, nb}
-		c.o.run = func(w *warp, m uint32) {
-			x, y := w.pred(a, na), w.pred(b, nb)
+		c.o.Decides, c.o.PredicatesNegated = map[string]int{"and": -1, "or": 1}[op], [2]bool{na, nb}
+		c.o.Run = func(w *machine.Warp, m uint32) {
+			x, y := w.Pred(a, na), w.Pred(b, nb)
 			switch op {
 			case "and":
 				x &= y
@@ -27,24 +28,24 @@ func (c *compiler) logic() {
 			default:
 				x ^= y
 			}
-			w.setPred(d, x, m)
+			w.SetPred(d, x, m)
 		}
 		return
 	}
 	t := c.dtype(untyped...)
 	c.operands(3)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
-	c.o.operands = []int32{a, b}
+	c.o.Operands = []int32{a, b}
 	switch c.in.Opcode {
 	case "and":
-		c.o.spread = spreadAnd
-		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x & y })
+		c.o.Spread = machine.SpreadAnd
+		c.o.Run = bin(d, a, b, func(x, y uint64) uint64 { return x & y })
 	case "or":
-		c.o.spread = spreadOr
-		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x | y })
+		c.o.Spread = machine.SpreadOr
+		c.o.Run = bin(d, a, b, func(x, y uint64) uint64 { return x | y })
 	default:
-		c.o.spread = spreadBitwise
-		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x ^ y })
+		c.o.Spread = machine.SpreadBitwise
+		c.o.Run = bin(d, a, b, func(x, y uint64) uint64 { return x ^ y })
 	}
 }
 
@@ -54,7 +55,7 @@ func (c *compiler) not() {
 		c.operands(2)
 		d := c.predicateDest(c.in.Operands[0])
 		a, na := c.predicate(c.in.Operands[1])
-		c.o.run = func(w *warp, m uint32) { w.setPred(d, ^w.pred(a, na), m) }
+		c.o.Run = func(w *machine.Warp, m uint32) { w.SetPred(d, ^w.Pred(a, na), m) }
 		return
 	}
 	t := c.dtype(untyped...)
@@ -64,7 +65,7 @@ func (c *compiler) not() {
 	}
 	m := mask(t.Bits())
 	c.unary(t, func(x uint64) uint64 { return ^x & m })
-	c.o.spread = spreadBitwise
+	c.o.Spread = machine.SpreadBitwise
 }
 
 func boolean(b bool) uint64 {
@@ -83,8 +84,8 @@ func (c *compiler) lop3() {
 		c.errorf("lop3 needs a table from 0 to 255")
 	}
 	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
-	c.o.spread = spreadBitwise
-	c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 {
+	c.o.Spread = machine.SpreadBitwise
+	c.o.Run = ter(d, x, y, z, func(x, y, z uint64) uint64 {
 		var r uint64
 		for i := range 8 {
 			if table.Bits>>i&1 != 0 {
@@ -116,11 +117,11 @@ func (c *compiler) shift() {
 	m := mask(t.Bits())
 	switch {
 	case c.in.Opcode == "shl":
-		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return x << y & m })
+		c.o.Run = bin(d, a, n, func(x, y uint64) uint64 { return x << y & m })
 	case t.Signed():
-		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return uint64(int64(extend(t, x))>>y) & m })
+		c.o.Run = bin(d, a, n, func(x, y uint64) uint64 { return uint64(int64(extend(t, x))>>y) & m })
 	default:
-		c.o.run = bin(d, a, n, func(x, y uint64) uint64 { return x >> y })
+		c.o.Run = bin(d, a, n, func(x, y uint64) uint64 { return x >> y })
 	}
 }
 
@@ -134,7 +135,7 @@ func (c *compiler) funnel() {
 	c.operands(4)
 	d, a, b, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, ptx.U32)
 	c.moves(t, a, b)
-	c.o.run = ter(d, a, b, n, func(x, y, n uint64) uint64 {
+	c.o.Run = ter(d, a, b, n, func(x, y, n uint64) uint64 {
 		if mode == "clamp" {
 			n = min(n, 32)
 		} else {
@@ -155,7 +156,7 @@ func (c *compiler) bfe() {
 	d, a, pos, n := c.dst(t), c.src(1, t), c.src(2, ptx.U32), c.src(3, ptx.U32)
 	c.moves(t, a)
 	width := uint64(t.Bits())
-	c.o.run = ter(d, a, pos, n, func(x, pos, n uint64) uint64 {
+	c.o.Run = ter(d, a, pos, n, func(x, pos, n uint64) uint64 {
 		pos, n = pos&255, n&255
 		var fill uint64
 		if t.Signed() && n > 0 {
@@ -180,10 +181,10 @@ func (c *compiler) bfi() {
 	d, a, b, pos, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, ptx.U32), c.src(4, ptx.U32)
 	c.moves(t, a, b)
 	width := uint64(t.Bits())
-	c.o.run = func(w *warp, m uint32) {
-		D, A, B, P, N := &w.vals[d], &w.vals[a], &w.vals[b], &w.vals[pos], &w.vals[n]
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		D, A, B, P, N := &w.Values[d], &w.Values[a], &w.Values[b], &w.Values[pos], &w.Values[n]
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			p, n := P[i]&255, N[i]&255
 			var field uint64
 			if p < width {
@@ -201,7 +202,7 @@ func (c *compiler) prmt() {
 	c.operands(4)
 	d, a, b, s := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	c.moves(t, a, b)
-	c.o.run = ter(d, a, b, s, func(x, y, sel uint64) uint64 {
+	c.o.Run = ter(d, a, b, s, func(x, y, sel uint64) uint64 {
 		v := y<<32 | x
 		var r uint64
 		for i := range uint64(4) {
@@ -243,7 +244,7 @@ func (c *compiler) szext() {
 	t := c.dtype(ptx.U32, ptx.S32)
 	c.operands(3)
 	d, a, n := c.dst(t), c.src(1, t), c.src(2, ptx.U32)
-	c.o.run = bin(d, a, n, func(x, n uint64) uint64 {
+	c.o.Run = bin(d, a, n, func(x, n uint64) uint64 {
 		if mode == "wrap" {
 			n &= 31
 		}
@@ -285,11 +286,11 @@ func (c *compiler) count() {
 	c.operands(2)
 	d, a := c.dst(ptx.U32), c.src(1, t)
 	if c.in.Opcode == "popc" {
-		c.o.run = un(d, a, func(x uint64) uint64 { return uint64(bits.OnesCount64(x)) })
+		c.o.Run = un(d, a, func(x uint64) uint64 { return uint64(bits.OnesCount64(x)) })
 		return
 	}
 	less := 64 - t.Bits()
-	c.o.run = un(d, a, func(x uint64) uint64 { return uint64(bits.LeadingZeros64(x) - less) })
+	c.o.Run = un(d, a, func(x uint64) uint64 { return uint64(bits.LeadingZeros64(x) - less) })
 }
 
 func (c *compiler) brev() {
@@ -304,7 +305,7 @@ func (c *compiler) bfind() {
 	t := c.dtype(ptx.U32, ptx.U64, ptx.S32, ptx.S64)
 	c.operands(2)
 	d, a := c.dst(ptx.U32), c.src(1, t)
-	c.o.run = un(d, a, func(x uint64) uint64 {
+	c.o.Run = un(d, a, func(x uint64) uint64 {
 		if t.Signed() && int64(extend(t, x)) < 0 {
 			x = ^x & mask(t.Bits())
 		}

@@ -1,6 +1,9 @@
 package ptxsim
 
-import "healc/codegen/gpu/ptx"
+import (
+	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
+)
 
 // comparison takes the comparison of setp and set.
 func (c *compiler) comparison() string {
@@ -99,35 +102,35 @@ func (c *compiler) setp() {
 	if element(t) != t {
 		// p for the lower halves, q for the upper ones
 		if d >= 0 && e >= 0 {
-			c.o.spread = spreadHalves
+			c.o.Spread = machine.SpreadHalves
 		}
 		lower := compareStep(a, b, func(x, y uint64) bool { return test(x&0xffff, y&0xffff) })
 		upper := compareStep(a, b, func(x, y uint64) bool { return test(x>>16, y>>16) })
-		c.o.run = func(w *warp, m uint32) {
+		c.o.Run = func(w *machine.Warp, m uint32) {
 			x, y := lower(w, m), upper(w, m)
 			if join != "" {
-				k := w.pred(z, nz)
+				k := w.Pred(z, nz)
 				x, y = combine(join, x, k), combine(join, y, k)
 			}
-			w.setPred(d, x, m)
-			w.setPred(e, y, m)
+			w.SetPred(d, x, m)
+			w.SetPred(e, y, m)
 		}
 		return
 	}
 	compare := compareStep(a, b, test)
 	if join == "" && e < 0 {
-		c.o.run = func(w *warp, m uint32) { w.setPred(d, compare(w, m), m) }
+		c.o.Run = func(w *machine.Warp, m uint32) { w.SetPred(d, compare(w, m), m) }
 		return
 	}
-	c.o.run = func(w *warp, m uint32) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
 		x := compare(w, m)
 		y := ^x
 		if join != "" {
-			k := w.pred(z, nz)
+			k := w.Pred(z, nz)
 			x, y = combine(join, x, k), combine(join, y, k)
 		}
-		w.setPred(d, x, m)
-		w.setPred(e, y, m)
+		w.SetPred(d, x, m)
+		w.SetPred(e, y, m)
 	}
 }
 
@@ -142,11 +145,11 @@ func combine(op string, x, y uint32) uint32 {
 }
 
 // compareStep is the lanes of m where a test holds.
-func compareStep(a, b int32, test func(x, y uint64) bool) func(w *warp, m uint32) uint32 {
-	return func(w *warp, m uint32) uint32 {
-		A, B, p := &w.vals[a], &w.vals[b], uint32(0)
+func compareStep(a, b int32, test func(x, y uint64) bool) func(w *machine.Warp, m uint32) uint32 {
+	return func(w *machine.Warp, m uint32) uint32 {
+		A, B, p := &w.Values[a], &w.Values[b], uint32(0)
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			if test(A[i], B[i]) {
 				p |= 1 << i
 			}
@@ -178,13 +181,13 @@ func (c *compiler) set() {
 	if dt == ptx.F32 {
 		yes = uint64(f32bits(1))
 	}
-	c.o.run = func(w *warp, m uint32) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
 		x := compare(w, m)
 		if join != "" {
-			x = combine(join, x, w.pred(z, nz))
+			x = combine(join, x, w.Pred(z, nz))
 		}
-		D := &w.vals[d]
-		each(m, func(i int) { D[i] = yes & -uint64(x>>i&1) })
+		D := &w.Values[d]
+		machine.EachLane(m, func(i int) { D[i] = yes & -uint64(x>>i&1) })
 	}
 }
 
@@ -194,11 +197,11 @@ func (c *compiler) selp() {
 	c.operands(4)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	p, np := c.predicate(c.in.Operands[3])
-	c.o.spread, c.o.sel, c.o.selp, c.o.selNot = spreadSelect, [2]int32{a, b}, p, np
-	c.o.run = func(w *warp, m uint32) {
-		D, A, B, k := &w.vals[d], &w.vals[a], &w.vals[b], w.pred(p, np)
+	c.o.Spread, c.o.Selected, c.o.Selector, c.o.SelectorNegated = machine.SpreadSelect, [2]int32{a, b}, p, np
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		D, A, B, k := &w.Values[d], &w.Values[a], &w.Values[b], w.Pred(p, np)
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			if k>>i&1 != 0 {
 				D[i] = A[i]
 			} else {
@@ -215,7 +218,7 @@ func (c *compiler) slct() {
 	kt := c.dtype(ptx.S32, ptx.F32)
 	c.operands(4)
 	d, a, b, k := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, kt)
-	c.o.run = ter(d, a, b, k, func(x, y, z uint64) uint64 {
+	c.o.Run = ter(d, a, b, k, func(x, y, z uint64) uint64 {
 		if kt == ptx.S32 && int32(z) >= 0 || kt == ptx.F32 && f32of(z) >= 0 {
 			return x
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // cvt converts between integers and floats of all widths.
@@ -36,7 +37,7 @@ func (c *compiler) cvt() {
 	f := c.conversion(dt, at, irnd, frnd, sat)
 	if at.Integer() && dt.Integer() && !sat {
 		c.moves(at, a)
-		c.o.run = resize(d, a, dt, at, width)
+		c.o.Run = resize(d, a, dt, at, width)
 		return
 	}
 	if relu {
@@ -47,19 +48,19 @@ func (c *compiler) cvt() {
 	}
 	in, out := mask(at.Bits()), mask(width)
 	if dt.Signed() {
-		c.o.run = un(d, a, func(x uint64) uint64 { return extend(dt, f(x&in)) & out })
+		c.o.Run = un(d, a, func(x uint64) uint64 { return extend(dt, f(x&in)) & out })
 		return
 	}
 	if dt.Bits() == width && at.Bits() == 64 {
-		c.o.run = un(d, a, f)
+		c.o.Run = un(d, a, f)
 		return
 	}
-	c.o.run = un(d, a, func(x uint64) uint64 { return f(x & in) })
+	c.o.Run = un(d, a, func(x uint64) uint64 { return f(x & in) })
 }
 
 // resize is a cvt between integers, into a register of some width: sign bits go on from the narrower type where that is
 // signed.
-func resize(d, a int32, dt, at ptx.Type, width int) step {
+func resize(d, a int32, dt, at ptx.Type, width int) machine.Step {
 	from, out := at, dt.Bits()
 	if dt.Bits() <= at.Bits() {
 		from = dt
@@ -70,8 +71,8 @@ func resize(d, a int32, dt, at ptx.Type, width int) step {
 	keep := mask(out)
 	if !from.Signed() {
 		keep &= mask(from.Bits())
-		return func(w *warp, m uint32) {
-			D, A := &w.vals[d], &w.vals[a]
+		return func(w *machine.Warp, m uint32) {
+			D, A := &w.Values[d], &w.Values[a]
 			if m == ^uint32(0) {
 				for i := range D {
 					D[i] = A[i] & keep
@@ -79,7 +80,7 @@ func resize(d, a int32, dt, at ptx.Type, width int) step {
 				return
 			}
 			for ; m != 0; m &= m - 1 {
-				i := lane(m)
+				i := machine.FirstLane(m)
 				D[i] = A[i] & keep
 			}
 		}
@@ -111,7 +112,7 @@ func (c *compiler) cvtPair(dt, at ptx.Type, frnd string, relu bool) {
 	}
 	c.operands(3)
 	d, a, b := c.dst(dt), c.src(1, at), c.src(2, at)
-	c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return f(x)<<16 | f(y) })
+	c.o.Run = bin(d, a, b, func(x, y uint64) uint64 { return f(x)<<16 | f(y) })
 }
 
 // conversion is the function of a cvt. Its argument has the width of at, and its result that of dt.

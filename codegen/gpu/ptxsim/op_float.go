@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // frnd takes the rounding of a float instruction: .rn unless it says otherwise.
@@ -76,7 +77,7 @@ func (c *compiler) arithmetic(n int, exact func(t ptx.Type, r rounding) func(x, 
 		f = func(x, y, z uint64) uint64 { return saturate(e, g(x, y, z)) }
 	}
 	if e != t {
-		f, c.o.spread = halves(f), spreadHalves
+		f, c.o.Spread = halves(f), machine.SpreadHalves
 	}
 	switch n {
 	case 1:
@@ -201,7 +202,7 @@ func (c *compiler) fma() {
 		return v
 	}
 	if e != t {
-		f, c.o.spread = halves(f), spreadHalves
+		f, c.o.Spread = halves(f), machine.SpreadHalves
 	}
 	c.ternary(t, f)
 }
@@ -298,7 +299,7 @@ func (c *compiler) minMaxFloat() {
 		return v | s
 	}
 	if e != t {
-		f, c.o.spread = halves(f), spreadHalves
+		f, c.o.Spread = halves(f), machine.SpreadHalves
 	}
 	c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
 }
@@ -349,13 +350,13 @@ func (c *compiler) testp() {
 		}
 		return x != 0 && math.Abs(x) < smallest
 	}
-	c.o.run = func(w *warp, m uint32) {
-		A, p := &w.vals[a], uint32(0)
-		each(m, func(i int) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		A, p := &w.Values[a], uint32(0)
+		machine.EachLane(m, func(i int) {
 			if test(valueOf(t, A[i])) {
 				p |= 1 << i
 			}
 		})
-		w.setPred(d, p, m)
+		w.SetPred(d, p, m)
 	}
 }

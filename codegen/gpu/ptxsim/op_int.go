@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 var integers = []ptx.Type{ptx.U16, ptx.U32, ptx.U64, ptx.S16, ptx.S32, ptx.S64}
@@ -38,7 +39,7 @@ func (c *compiler) add() {
 		}
 		f := halves(func(x, y, _ uint64) uint64 { return (x + y) & 0xffff })
 		c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
-		c.o.spread = spreadHalves
+		c.o.Spread = machine.SpreadHalves
 		return
 	}
 	if sat {
@@ -46,7 +47,7 @@ func (c *compiler) add() {
 		return
 	}
 	m := mask(t.Bits())
-	c.o.spread = spreadUp
+	c.o.Spread = machine.SpreadUp
 	if c.in.Opcode == "sub" {
 		c.binary(t, func(x, y uint64) uint64 { return (x - y) & m })
 		return
@@ -78,11 +79,11 @@ func (c *compiler) carry() {
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	minus := c.in.Opcode == "sub" || c.in.Opcode == "subc"
 	shift := 64 - t.Bits()
-	c.o.run = func(w *warp, m uint32) {
-		D, A, B := &w.vals[d], &w.vals[a], &w.vals[b]
-		in, out := w.frame.carry, uint32(0)
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		D, A, B := &w.Values[d], &w.Values[a], &w.Values[b]
+		in, out := w.Carry(), uint32(0)
 		for x := m; x != 0; x &= x - 1 {
-			i := lane(x)
+			i := machine.FirstLane(x)
 			var k uint64
 			if with {
 				k = uint64(in >> i & 1)
@@ -104,7 +105,7 @@ func (c *compiler) carry() {
 			out |= uint32(o) << i
 		}
 		if sets {
-			w.frame.carry = in&^m | out
+			w.SetCarry(in&^m | out)
 		}
 	}
 }
@@ -146,7 +147,7 @@ func (c *compiler) mul() {
 		t := c.dtype(append(integers, ptx.B32, ptx.B64, ptx.B16)...)
 		m := mask(t.Bits())
 		c.binary(t, func(x, y uint64) uint64 { return x * y & m })
-		c.o.spread = spreadUp
+		c.o.Spread = machine.SpreadUp
 	case "hi":
 		t := c.dtype(integers...)
 		c.binary(t, func(x, y uint64) uint64 { return mulHigh(t, x, y) })
@@ -155,7 +156,7 @@ func (c *compiler) mul() {
 		c.operands(3)
 		d, a, b := c.dst(wide(t)), c.src(1, t), c.src(2, t)
 		m := mask(2 * t.Bits())
-		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return extend(t, x) * extend(t, y) & m })
+		c.o.Run = bin(d, a, b, func(x, y uint64) uint64 { return extend(t, x) * extend(t, y) & m })
 	default:
 		c.errorf("mul of integers is .lo, .hi or .wide")
 	}
@@ -181,7 +182,7 @@ func (c *compiler) mad() {
 		c.operands(4)
 		d, x, y, z := c.dst(wide(t)), c.src(1, t), c.src(2, t), c.src(3, wide(t))
 		m := mask(2 * t.Bits())
-		c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 { return (extend(t, x)*extend(t, y) + z) & m })
+		c.o.Run = ter(d, x, y, z, func(x, y, z uint64) uint64 { return (extend(t, x)*extend(t, y) + z) & m })
 		return
 	}
 	t := c.dtype(integers...)
@@ -203,7 +204,7 @@ func (c *compiler) mad() {
 		}
 		if part == "lo" {
 			c.ternary(t, func(x, y, z uint64) uint64 { return (x*y + z) & m })
-			c.o.spread = spreadUp
+			c.o.Spread = machine.SpreadUp
 			return
 		}
 		c.ternary(t, func(x, y, z uint64) uint64 { return (product(x, y) + z) & m })
@@ -216,11 +217,11 @@ func (c *compiler) mad() {
 	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	with := c.in.Opcode == "madc"
 	shift := 64 - t.Bits()
-	c.o.run = func(w *warp, m uint32) {
-		D, X, Y, Z := &w.vals[d], &w.vals[x], &w.vals[y], &w.vals[z]
-		in, out := w.frame.carry, uint32(0)
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		D, X, Y, Z := &w.Values[d], &w.Values[x], &w.Values[y], &w.Values[z]
+		in, out := w.Carry(), uint32(0)
 		for r := m; r != 0; r &= r - 1 {
-			i := lane(r)
+			i := machine.FirstLane(r)
 			s, o := bits.Add64(product(X[i], Y[i])<<shift, Z[i]<<shift, 0)
 			if with {
 				var o2 uint64
@@ -231,7 +232,7 @@ func (c *compiler) mad() {
 			out |= uint32(o) << i
 		}
 		if sets {
-			w.frame.carry = in&^m | out
+			w.SetCarry(in&^m | out)
 		}
 	}
 }
@@ -287,10 +288,10 @@ func (c *compiler) quotient(pick func(q, r uint64) uint64) {
 	t := c.dtype(integers...)
 	c.operands(3)
 	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
-	c.o.run = func(w *warp, m uint32) {
-		D, A, B, zero := &w.vals[d], &w.vals[a], &w.vals[b], uint32(0)
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		D, A, B, zero := &w.Values[d], &w.Values[a], &w.Values[b], uint32(0)
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			if B[i] == 0 {
 				zero |= 1 << i
 				continue
@@ -298,7 +299,7 @@ func (c *compiler) quotient(pick func(q, r uint64) uint64) {
 			D[i] = pick(divide(t, A[i], B[i]))
 		}
 		if zero != 0 {
-			w.undefine(d, zero)
+			w.Undefine(d, zero)
 		}
 	}
 }
@@ -346,7 +347,7 @@ func (c *compiler) minMax() {
 		return x
 	}
 	if e != t {
-		f, c.o.spread = halves(f), spreadHalves
+		f, c.o.Spread = halves(f), machine.SpreadHalves
 	}
 	c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
 }
@@ -392,7 +393,7 @@ func (c *compiler) dp() {
 		}
 		return extend(ptx.U8, v>>(8*i))
 	}
-	c.o.run = ter(d, a, b, z, func(x, y, z uint64) uint64 {
+	c.o.Run = ter(d, a, b, z, func(x, y, z uint64) uint64 {
 		if c2 := part; c2 == "" {
 			for i := range 4 {
 				z += part8(at, x, i) * part8(bt, y, i)

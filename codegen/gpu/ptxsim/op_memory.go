@@ -1,20 +1,23 @@
 package ptxsim
 
-import "healc/codegen/gpu/ptx"
+import (
+	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
+)
 
 // memory takes the modifiers that ld and st share, up to the type.
-func (c *compiler) memory() (a access, vector int) {
+func (c *compiler) memory() (a machine.Access, vector int) {
 	for {
 		switch {
 		case c.mod("volatile", "relaxed", "acquire", "release", "mmio") != "":
-			a.atomic = true
+			a.Atomic = true
 		case c.mod("weak", "cta", "gpu", "sys", "cluster", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "uniform",
 			"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
 			"L2::64B", "L2::128B", "L2::256B") != "":
 		case c.has("nc"):
-			a.cached = true
+			a.Cached = true
 		case c.mod("shared::cta") != "":
-			a.space = ptx.Shared
+			a.Space = ptx.Shared
 		default:
 			s, ok := ptx.SpaceNamed(firstOf(c.mods))
 			if !ok {
@@ -27,7 +30,7 @@ func (c *compiler) memory() (a access, vector int) {
 				}
 				return a, vector
 			}
-			a.space = s
+			a.Space = s
 			c.mods = c.mods[1:]
 		}
 	}
@@ -115,53 +118,50 @@ func (c *compiler) ld() {
 			masks[i] = mask(c.width(list[i]))
 		}
 	}
-	if a.space == ptx.Param {
+	if a.Space == ptx.Param {
 		c.loadParam(t, dst, masks)
 		return
 	}
-	if a.cached && a.space != ptx.Global {
+	if a.Cached && a.Space != ptx.Global {
 		c.errorf("ld.nc is of .global memory")
 	}
-	c.o.effect, c.o.loads = true, true
-	a.read, a.bytes = true, vector*t.Bytes()
+	c.o.Effect, c.o.Loads = true, true
+	a.Read, a.Bytes = true, vector*t.Bytes()
 	p, add := c.address(c.in.Operands[1])
 	n, signed := t.Bytes(), t.Signed()
-	c.o.run = func(w *warp, m uint32) {
-		addrs := w.vals[p] // the destination may be the address
-		var r *region
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		addrs := w.Values[p] // the destination may be the address
+		var r *machine.Region
 		before, same := 0, 0 // the lane before, and how many in a row read what it does
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			if same++; r == nil || addrs[i] != addrs[before] {
 				same = 0
 			}
 			last := before
 			before = i
-			if same >= 2 && w.known == nil && !r.races.private {
-				// Two lanes were checked, and left the stamp of several: another one changes nothing.
+			if same >= 2 && w.ReadAgain(r) {
 				for _, d := range dst {
 					if d >= 0 {
-						w.vals[d][i] = w.vals[d][last]
+						w.Values[d][i] = w.Values[d][last]
 					}
 				}
 				continue
 			}
 			var off int
-			r, off = w.find(&a, addrs[i]+add, i, r)
-			w.lock(r)
-			w.check(&a, r, off, i)
+			r, off = w.Access(&a, addrs[i]+add, i, r)
 			for j, d := range dst {
 				if d < 0 {
 					continue
 				}
-				v := load(r.data[off+j*n:], n)
+				v := machine.Load(r.Data[off+j*n:], n)
 				if signed {
 					v = extend(t, v) & masks[j]
 				}
-				w.vals[d][i] = v
+				w.Values[d][i] = v
 			}
 		}
-		w.unlock()
+		w.Unlock()
 	}
 }
 
@@ -170,52 +170,31 @@ func (c *compiler) st() {
 	t := c.dtype(memoryTypes...)
 	c.operands(2)
 	src := c.values(c.in.Operands[1], t, vector, c.source)
-	if a.space == ptx.Param {
+	if a.Space == ptx.Param {
 		c.storeParam(t, src)
 		return
 	}
-	if a.space == ptx.Const || a.cached {
+	if a.Space == ptx.Const || a.Cached {
 		c.errorf("st to .const memory")
 	}
-	c.o.effect = true
-	a.write, a.bytes = true, vector*t.Bytes()
+	c.o.Effect = true
+	a.Write, a.Bytes = true, vector*t.Bytes()
 	p, add := c.address(c.in.Operands[0])
 	n := t.Bytes()
-	c.o.run = func(w *warp, m uint32) {
-		P := &w.vals[p]
-		var r *region
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		P := &w.Values[p]
+		var r *machine.Region
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			var off int
-			r, off = w.find(&a, P[i]+add, i, r)
-			w.lock(r)
-			w.check(&a, r, off, i)
+			r, off = w.Access(&a, P[i]+add, i, r)
 			for j, s := range src {
 				if s >= 0 {
-					store(r.data[off+j*n:], n, w.vals[s][i])
+					machine.Store(r.Data[off+j*n:], n, w.Values[s][i])
 				}
 			}
 		}
-		w.unlock()
-	}
-}
-
-// lock keeps other workers away from a region of global memory until unlock, or until another region is locked.
-func (w *warp) lock(r *region) {
-	if !w.block.parallel || r == w.block.worker.locked {
-		return
-	}
-	w.unlock()
-	if r.base >= globalBase && !r.readOnly {
-		r.mu.Lock()
-		w.block.worker.locked = r
-	}
-}
-
-func (w *warp) unlock() {
-	if r := w.block.worker.locked; r != nil {
-		w.block.worker.locked = nil
-		r.mu.Unlock()
+		w.Unlock()
 	}
 }
 
@@ -236,27 +215,26 @@ func (c *compiler) parameter(x ptx.Operand, n int) (v *ptx.Variable, offset int)
 func (c *compiler) loadParam(t ptx.Type, dst []int32, masks []uint64) {
 	n := t.Bytes()
 	v, off := c.parameter(c.in.Operands[1], n*len(dst))
-	f := c.f
 	if v.OfEntry {
-		c.o.run = func(w *warp, m uint32) {
+		c.o.Run = func(w *machine.Warp, m uint32) {
 			for j, d := range dst {
 				if d < 0 {
 					continue
 				}
-				D, x := &w.vals[d], extend(t, load(w.block.params[off+j*n:], n))&masks[j]
+				D, x := &w.Values[d], extend(t, machine.Load(w.LaunchParams()[off+j*n:], n))&masks[j]
 				for m := m; m != 0; m &= m - 1 {
-					D[lane(m)] = x
+					D[machine.FirstLane(m)] = x
 				}
 			}
 		}
 		return
 	}
-	c.o.run = func(w *warp, m uint32) {
-		each(m, func(i int) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		machine.EachLane(m, func(i int) {
 			for j, d := range dst {
 				if d >= 0 {
-					x := load(w.frame.area[i*f.AreaBytes+off+j*n:], n)
-					w.vals[d][i] = extend(t, x) & masks[j]
+					x := machine.Load(w.Area(i)[off+j*n:], n)
+					w.Values[d][i] = extend(t, x) & masks[j]
 				}
 			}
 		})
@@ -269,13 +247,12 @@ func (c *compiler) storeParam(t ptx.Type, src []int32) {
 	if v.OfEntry {
 		c.errorf("st to a parameter of a kernel")
 	}
-	c.o.effect = true
-	f := c.f
-	c.o.run = func(w *warp, m uint32) {
-		each(m, func(i int) {
+	c.o.Effect = true
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		machine.EachLane(m, func(i int) {
 			for j, s := range src {
 				if s >= 0 {
-					store(w.frame.area[i*f.AreaBytes+off+j*n:], n, w.vals[s][i])
+					machine.Store(w.Area(i)[off+j*n:], n, w.Values[s][i])
 				}
 			}
 		})
@@ -285,7 +262,7 @@ func (c *compiler) storeParam(t ptx.Type, src []int32) {
 // prefetch has no effect that can be seen.
 func (c *compiler) prefetch() {
 	c.mods = nil
-	c.o.run = func(*warp, uint32) {}
+	c.o.Run = func(*machine.Warp, uint32) {}
 }
 
 // fence orders accesses of one thread, which are in order here.
@@ -293,5 +270,5 @@ func (c *compiler) fence() {
 	for c.mod("sc", "acq_rel", "acquire", "release", "cta", "gpu", "gl", "sys", "cluster") != "" {
 	}
 	c.operands(0)
-	c.o.run = func(*warp, uint32) {}
+	c.o.Run = func(*machine.Warp, uint32) {}
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // mov copies a value, packs several into one, or unpacks one.
@@ -12,7 +13,7 @@ func (c *compiler) mov() {
 		c.operands(2)
 		d := c.predicateDest(c.in.Operands[0])
 		a, na := c.predicate(c.in.Operands[1])
-		c.o.run = func(w *warp, m uint32) { w.setPred(d, w.pred(a, na), m) }
+		c.o.Run = func(w *machine.Warp, m uint32) { w.SetPred(d, w.Pred(a, na), m) }
 		return
 	}
 	t := c.dtype(ptx.B16, ptx.B32, ptx.B64, ptx.B128, ptx.U16, ptx.U32, ptx.U64, ptx.S16, ptx.S32, ptx.S64, ptx.F16,
@@ -37,14 +38,14 @@ func (c *compiler) mov() {
 func (c *compiler) moved(t ptx.Type) {
 	d, a := c.dest(c.in.Operands[0], t, false), c.source(c.in.Operands[1], t, false)
 	c.moves(t, a)
-	c.o.run = func(w *warp, m uint32) {
-		D, A := &w.vals[d], &w.vals[a]
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		D, A := &w.Values[d], &w.Values[a]
 		if m == ^uint32(0) {
 			*D = *A
 			return
 		}
 		for ; m != 0; m &= m - 1 {
-			i := lane(m)
+			i := machine.FirstLane(m)
 			D[i] = A[i]
 		}
 	}
@@ -74,13 +75,13 @@ func (c *compiler) pack(t ptx.Type, a ptx.Operand) {
 		src = append(src, c.source(x, e, false))
 	}
 	c.moves(e, src...)
-	c.o.run = func(w *warp, m uint32) {
-		each(m, func(i int) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		machine.EachLane(m, func(i int) {
 			var v uint64
 			for j, s := range src {
-				v |= w.vals[s][i] << (j * e.Bits())
+				v |= w.Values[s][i] << (j * e.Bits())
 			}
-			w.vals[d][i] = v
+			w.Values[d][i] = v
 		})
 	}
 }
@@ -98,15 +99,15 @@ func (c *compiler) unpack(t ptx.Type, d ptx.Operand) {
 	}
 	c.moves(t, a)
 	keep := mask(e.Bits())
-	c.o.run = func(w *warp, m uint32) {
-		A := w.vals[a] // a part may be the register itself
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		A := w.Values[a] // a part may be the register itself
 		for j, s := range dst {
 			if s < 0 {
 				continue
 			}
-			D, shift := &w.vals[s], j*e.Bits()
+			D, shift := &w.Values[s], j*e.Bits()
 			for m := m; m != 0; m &= m - 1 {
-				i := lane(m)
+				i := machine.FirstLane(m)
 				D[i] = A[i] >> shift & keep
 			}
 		}
@@ -129,17 +130,11 @@ func (c *compiler) cvta() {
 	}
 	c.operands(2)
 	d, a := c.dst(t), c.src(1, t)
-	var base uint64
-	switch s {
-	case ptx.Shared:
-		base = sharedWindow
-	case ptx.Local:
-		base = localWindow
-	}
+	base := machine.GenericBase(s)
 	if to {
 		base = -base
 	}
-	c.o.run = un(d, a, func(x uint64) uint64 { return x + base })
+	c.o.Run = un(d, a, func(x uint64) uint64 { return x + base })
 }
 
 // isspacep says whether a generic address is in a state space.
@@ -150,61 +145,13 @@ func (c *compiler) isspacep() {
 	}
 	c.operands(2)
 	d, a := c.predicateDest(c.in.Operands[0]), c.src(1, ptx.U64)
-	c.o.run = func(w *warp, m uint32) {
-		A, p := &w.vals[a], uint32(0)
-		each(m, func(i int) {
-			in := false
-			switch x := A[i]; s {
-			case ptx.Shared:
-				in = x-sharedWindow < windowSize
-			case ptx.Local:
-				in = x-localWindow < windowSize
-			case ptx.Global:
-				in = x >= globalBase
-			}
-			if s == ptx.Const {
-				k := search(w.block.dev.regions, A[i])
-				in = k >= 0 && w.block.dev.regions[k].readOnly
-			}
-			if in {
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		A, p := &w.Values[a], uint32(0)
+		machine.EachLane(m, func(i int) {
+			if w.InSpace(s, A[i]) {
 				p |= 1 << i
 			}
 		})
-		w.setPred(d, p, m)
-	}
-}
-
-// special is what fills a special register, or nil.
-func special(name string) func(w *warp, v *lanes) { return specials[name] }
-
-var specials = map[string]func(w *warp, v *lanes){
-	"%laneid":      func(w *warp, v *lanes) { v.number(func(i int) uint64 { return uint64(i) }) },
-	"%warpid":      func(w *warp, v *lanes) { fillLanes(v, uint64(w.index)) },
-	"%nwarpid":     func(w *warp, v *lanes) { fillLanes(v, uint64(len(w.block.warps))) },
-	"%lanemask_eq": func(w *warp, v *lanes) { v.number(func(i int) uint64 { return 1 << i }) },
-	"%lanemask_lt": func(w *warp, v *lanes) { v.number(func(i int) uint64 { return 1<<i - 1 }) },
-	"%lanemask_le": func(w *warp, v *lanes) { v.number(func(i int) uint64 { return 2<<i - 1 }) },
-	"%lanemask_gt": func(w *warp, v *lanes) { v.number(func(i int) uint64 { return ^(2<<i - 1) & mask(32) }) },
-	"%lanemask_ge": func(w *warp, v *lanes) { v.number(func(i int) uint64 { return ^(1<<i - 1) & mask(32) }) },
-	"%smid":        func(w *warp, v *lanes) { fillLanes(v, 0) },
-	"%nsmid":       func(w *warp, v *lanes) { fillLanes(v, 1) },
-	"%gridid":      func(w *warp, v *lanes) { fillLanes(v, uint64(w.block.firstRun)) },
-}
-
-func init() {
-	for axis, name := range []string{"x", "y", "z"} {
-		specials["%tid."+name] = func(w *warp, v *lanes) {
-			v.number(func(i int) uint64 { return uint64(w.block.threadID(w.index*32 + i)[axis]) })
-		}
-		specials["%ntid."+name] = func(w *warp, v *lanes) { fillLanes(v, uint64(w.block.size[axis])) }
-		specials["%ctaid."+name] = func(w *warp, v *lanes) { fillLanes(v, uint64(w.block.id[axis])) }
-		specials["%nctaid."+name] = func(w *warp, v *lanes) { fillLanes(v, uint64(w.block.grid[axis])) }
-	}
-}
-
-// number sets each lane to a function of its number.
-func (v *lanes) number(f func(i int) uint64) {
-	for i := range v {
-		v[i] = f(i)
+		w.SetPred(d, p, m)
 	}
 }

@@ -4,23 +4,14 @@ import (
 	"math/bits"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // sync makes the instruction wait for the lanes that its member mask names.
 func (c *compiler) sync(mask ptx.Operand) int32 {
-	c.o.kind, c.o.effect = opSync, true
-	c.o.members = c.source(mask, ptx.B32, false)
-	return c.o.members
-}
-
-// member stops if a lane is not in its own member mask.
-func (w *warp) member(members int32, m uint32) {
-	M := &w.vals[members]
-	each(m, func(i int) {
-		if M[i]>>i&1 == 0 {
-			w.fault(WarpDivergence, i, "lane %d is not in its member mask %#x", i, M[i])
-		}
-	})
+	c.o.Kind, c.o.Effect = machine.OpSync, true
+	c.o.Members = c.source(mask, ptx.B32, false)
+	return c.o.Members
 }
 
 // shfl exchanges values between lanes.
@@ -41,11 +32,11 @@ func (c *compiler) shfl() {
 	}
 	d, a, b, k := c.dest(to, ptx.B32, false), c.src(1, ptx.B32), c.src(2, ptx.B32), c.src(3, ptx.B32)
 	members := c.sync(c.in.Operands[4])
-	c.o.run = func(w *warp, m uint32) {
-		w.member(members, m)
-		A, B, C := w.vals[a], w.vals[b], w.vals[k]
-		D, valid := &w.vals[d], uint32(0)
-		each(m, func(i int) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		w.CheckMembers(members, m)
+		A, B, C := w.Values[a], w.Values[b], w.Values[k]
+		D, valid := &w.Values[d], uint32(0)
+		machine.EachLane(m, func(i int) {
 			lane, bval, cval, seg := uint64(i), B[i]&31, C[i]&31, C[i]>>8&31
 			most := lane&seg | cval&^seg
 			var j uint64
@@ -70,11 +61,12 @@ func (c *compiler) shfl() {
 				j = lane
 			}
 			if m>>j&1 == 0 {
-				w.fault(WarpDivergence, i, "shfl.sync reads lane %d, which does not take part (lanes %#x do)", j, m)
+				w.Fault(machine.WarpDivergence, i,
+					"shfl.sync reads lane %d, which does not take part (lanes %#x do)", j, m)
 			}
 			D[i] = A[j]
 		})
-		w.setPred(p, valid, m)
+		w.SetPred(p, valid, m)
 	}
 }
 
@@ -101,17 +93,17 @@ func (c *compiler) vote() {
 	} else {
 		p = c.predicateDest(c.in.Operands[0])
 	}
-	c.o.run = func(w *warp, m uint32) {
-		w.member(members, m)
-		x := w.pred(a, na)
-		M := w.vals[members]
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		w.CheckMembers(members, m)
+		x := w.Pred(a, na)
+		M := w.Values[members]
 		var result uint32
-		each(m, func(i int) {
+		machine.EachLane(m, func(i int) {
 			g := uint32(M[i]) & m
 			holds := false
 			switch mode {
 			case "ballot":
-				w.vals[d][i] = uint64(x & g)
+				w.Values[d][i] = uint64(x & g)
 			case "all":
 				holds = x&g == g
 			case "any":
@@ -123,7 +115,7 @@ func (c *compiler) vote() {
 				result |= 1 << i
 			}
 		})
-		w.setPred(p, result, m)
+		w.SetPred(p, result, m)
 	}
 }
 
@@ -145,14 +137,14 @@ func (c *compiler) match() {
 	}
 	d, a := c.dest(to, ptx.B32, false), c.src(1, t)
 	members := c.sync(c.in.Operands[2])
-	c.o.run = func(w *warp, m uint32) {
-		w.member(members, m)
-		A, M := w.vals[a], w.vals[members]
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		w.CheckMembers(members, m)
+		A, M := w.Values[a], w.Values[members]
 		var all uint32
-		each(m, func(i int) {
+		machine.EachLane(m, func(i int) {
 			g := uint32(M[i]) & m
 			var same uint32
-			each(g, func(j int) {
+			machine.EachLane(g, func(j int) {
 				if A[j] == A[i] {
 					same |= 1 << j
 				}
@@ -164,9 +156,9 @@ func (c *compiler) match() {
 					same = 0
 				}
 			}
-			w.vals[d][i] = uint64(same)
+			w.Values[d][i] = uint64(same)
 		})
-		w.setPred(p, all, m)
+		w.SetPred(p, all, m)
 	}
 }
 
@@ -188,14 +180,14 @@ func (c *compiler) redux() {
 	c.operands(3)
 	d, a := c.dst(t), c.src(1, t)
 	members := c.sync(c.in.Operands[2])
-	c.o.run = func(w *warp, m uint32) {
-		w.member(members, m)
-		A, M := w.vals[a], w.vals[members]
-		each(m, func(i int) {
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		w.CheckMembers(members, m)
+		A, M := w.Values[a], w.Values[members]
+		machine.EachLane(m, func(i int) {
 			g := uint32(M[i]) & m
-			v := A[lane(g)]
+			v := A[machine.FirstLane(g)]
 			for g &= g - 1; g != 0; g &= g - 1 {
-				x := A[lane(g)]
+				x := A[machine.FirstLane(g)]
 				switch op {
 				case "add":
 					v = (v + x) & mask(32)
@@ -211,7 +203,7 @@ func (c *compiler) redux() {
 					v ^= x
 				}
 			}
-			w.vals[d][i] = v
+			w.Values[d][i] = v
 		})
 	}
 }
@@ -221,8 +213,8 @@ func (c *compiler) activemask() {
 	c.dtype(ptx.B32)
 	c.operands(1)
 	d := c.dst(ptx.B32)
-	c.o.run = func(w *warp, m uint32) {
-		each(m, func(i int) { w.vals[d][i] = uint64(m) })
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		machine.EachLane(m, func(i int) { w.Values[d][i] = uint64(m) })
 	}
 }
 
@@ -241,13 +233,13 @@ func (c *compiler) elect() {
 		d = c.dest(to[0], ptx.B32, false)
 	}
 	members := c.sync(c.in.Operands[1])
-	c.o.run = func(w *warp, m uint32) {
-		w.member(members, m)
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		w.CheckMembers(members, m)
 		first := bits.TrailingZeros32(m)
 		if d >= 0 {
-			each(m, func(i int) { w.vals[d][i] = uint64(first) })
+			machine.EachLane(m, func(i int) { w.Values[d][i] = uint64(first) })
 		}
-		w.setPred(p, 1<<first, m)
+		w.SetPred(p, 1<<first, m)
 	}
 }
 
@@ -285,16 +277,17 @@ func (c *compiler) mma() {
 		d = append(d, c.dest(to, ptx.B32, false))
 	}
 	members := c.sync(ptx.Operand{Kind: ptx.IntegerOperand, Bits: mask(32)})
-	c.o.run = func(w *warp, m uint32) {
-		w.member(members, m)
+	c.o.Run = func(w *machine.Warp, m uint32) {
+		w.CheckMembers(members, m)
 		if m != ^uint32(0) {
-			w.fault(WarpDivergence, lane(m), "mma.sync is done by lanes %#x, not by a whole warp", m)
+			w.Fault(machine.WarpDivergence, machine.FirstLane(m),
+				"mma.sync is done by lanes %#x, not by a whole warp", m)
 		}
-		byteOf := func(t ptx.Type, slot int32, lane, e int) uint64 { return extend(t, w.vals[slot][lane]>>(8*e)) }
-		var sums [4]lanes
-		each(m, func(i int) {
+		byteOf := func(t ptx.Type, slot int32, lane, e int) uint64 { return extend(t, w.Values[slot][lane]>>(8*e)) }
+		var sums [4]machine.Lanes
+		machine.EachLane(m, func(i int) {
 			for n := range sums {
-				sum := w.vals[z[n]][i]
+				sum := w.Values[z[n]][i]
 				row, column := i/4, i%4*2+n%2
 				for step := range 8 {
 					for e := range 4 {
@@ -306,7 +299,7 @@ func (c *compiler) mma() {
 			}
 		})
 		for n, slot := range d {
-			each(m, func(i int) { w.vals[slot][i] = sums[n][i] })
+			machine.EachLane(m, func(i int) { w.Values[slot][i] = sums[n][i] })
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 	"healc/tests/claims"
 )
 
@@ -117,7 +118,8 @@ func FuzzParse(f *testing.F) {
 			if n > 1<<16 {
 				continue
 			}
-			d := NewDevice(Options{Bytes: 1 << 20, Instructions: 1e5, StackBytes: 4096, SharedBytes: 1 << 16})
+			d := machine.NewDevice(machine.Options{
+				Bytes: 1 << 20, Instructions: 1e5, StackBytes: 4096, SharedBytes: 1 << 16})
 			addr, err := d.Alloc(256)
 			if err != nil {
 				t.Fatal(err)

@@ -2,11 +2,11 @@ package ptxsim
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // This file gives operands their slots in a frame: registers, constants, addresses, special registers and predicates.
@@ -23,7 +23,7 @@ func (c *compiler) dest(a ptx.Operand, t ptx.Type, wide bool) int32 {
 		c.errorf("%s: the destination has to be a register", c.in.Opcode)
 	}
 	s := c.register(a, t, wide)
-	c.o.defs = append(c.o.defs, s)
+	c.o.Defs = append(c.o.Defs, s)
 	return s
 }
 
@@ -34,11 +34,11 @@ func (c *compiler) source(a ptx.Operand, t ptx.Type, wide bool) int32 {
 	}
 	switch a.Kind {
 	case ptx.RegisterOperand:
-		if f := special(a.Name); f != nil {
+		if f := machine.Special(a.Name); f != nil {
 			return c.special(a.Name, f)
 		}
 		s := c.register(a, t, wide)
-		c.o.uses, c.o.counts = append(c.o.uses, s), append(c.o.counts, mask(t.Bits()))
+		c.o.Uses, c.o.UsedBits = append(c.o.Uses, s), append(c.o.UsedBits, mask(t.Bits()))
 		return s
 	case ptx.IntegerOperand:
 		if t.Float() && t.Bits() > 16 {
@@ -88,8 +88,8 @@ func (c *compiler) width(a ptx.Operand) int {
 
 // value makes a slot.
 func (c *compiler) value() int32 {
-	c.f.nvals++
-	return int32(c.f.nvals - 1)
+	c.f.Values++
+	return int32(c.f.Values - 1)
 }
 
 // constant is the slot of a constant.
@@ -98,7 +98,7 @@ func (c *compiler) constant(v uint64) int32 {
 	if !ok {
 		s = c.value()
 		c.consts[v] = s
-		c.f.fixed = append(c.f.fixed, fixed{slot: s, kind: fixedConst, bits: v})
+		c.f.Fixed = append(c.f.Fixed, machine.Fixed{Slot: s, Kind: machine.FixedConst, Bits: v})
 	}
 	return s
 }
@@ -117,29 +117,29 @@ func (c *compiler) symbol(a ptx.Operand, t ptx.Type) int32 {
 	if ok {
 		return s
 	}
-	x := fixed{slot: c.value(), kind: fixedSymbol, bits: uint64(a.Offset), v: a.Variable}
+	x := machine.Fixed{Slot: c.value(), Kind: machine.FixedSymbol, Bits: uint64(a.Offset), Variable: a.Variable}
 	switch a.Variable.Space {
 	case ptx.Param:
 		c.errorf("the address of parameter %s is not supported", a.Name)
 	case ptx.Local:
-		x.kind = fixedLocal
+		x.Kind = machine.FixedLocal
 	default:
-		if !slices.Contains(c.f.symbols, a.Variable) {
-			c.f.symbols = append(c.f.symbols, a.Variable)
+		if !slices.Contains(c.f.Symbols, a.Variable) {
+			c.f.Symbols = append(c.f.Symbols, a.Variable)
 		}
 	}
-	c.slots[key] = x.slot
-	c.f.fixed = append(c.f.fixed, x)
-	return x.slot
+	c.slots[key] = x.Slot
+	c.f.Fixed = append(c.f.Fixed, x)
+	return x.Slot
 }
 
 // special is the slot of a special register.
-func (c *compiler) special(name string, fill func(w *warp, v *lanes)) int32 {
+func (c *compiler) special(name string, fill func(w *machine.Warp, v *machine.Lanes)) int32 {
 	s, ok := c.slots[name]
 	if !ok {
 		s = c.value()
 		c.slots[name] = s
-		c.f.fixed = append(c.f.fixed, fixed{slot: s, kind: fixedSpecial, special: name, fill: fill})
+		c.f.Fixed = append(c.f.Fixed, machine.Fixed{Slot: s, Kind: machine.FixedSpecial, Fill: fill})
 	}
 	return s
 }
@@ -154,7 +154,7 @@ func (c *compiler) predicate(a ptx.Operand) (s int32, not bool) {
 		c.errorf("%s: %s is not a predicate", c.in.Opcode, a.Name)
 	}
 	s = c.predicateSlot(a.Name)
-	c.o.puses = append(c.o.puses, s)
+	c.o.PredicateUses = append(c.o.PredicateUses, s)
 	return s, a.Not
 }
 
@@ -167,38 +167,21 @@ func (c *compiler) predicateDest(a ptx.Operand) int32 {
 		c.errorf("%s: %s is not a predicate", c.in.Opcode, a.Name)
 	}
 	s := c.predicateSlot(a.Name)
-	c.o.pdefs = append(c.o.pdefs, s)
+	c.o.PredicateDefs = append(c.o.PredicateDefs, s)
 	return s
 }
 
 func (c *compiler) predicateSlot(name string) int32 {
 	s, ok := c.preds[name]
 	if !ok {
-		s = int32(c.f.npreds)
-		c.f.npreds++
+		s = int32(c.f.Predicates)
+		c.f.Predicates++
 		c.preds[name] = s
 	}
 	return s
 }
 
-// pred is the lanes where a predicate holds.
-func (w *warp) pred(s int32, not bool) uint32 {
-	if not {
-		return ^w.preds[s]
-	}
-	return w.preds[s]
-}
-
-// setPred sets a predicate for the lanes of m; slot -1 is nowhere.
-func (w *warp) setPred(s int32, v, m uint32) {
-	if s >= 0 {
-		w.preds[s] = w.preds[s]&^m | v&m
-	}
-}
-
-// each calls f for the lanes of m.
-func each(m uint32, f func(i int)) {
-	for ; m != 0; m &= m - 1 {
-		f(bits.TrailingZeros32(m))
-	}
+// moves says that the instruction moves the bits of these operands of type t, as the others say.
+func (c *compiler) moves(t ptx.Type, slots ...int32) {
+	c.o.Spread, c.o.Moved, c.o.MovedBits = machine.SpreadMoves, slots, t.Bits()
 }

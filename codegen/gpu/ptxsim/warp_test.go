@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"healc/codegen/gpu/ptx"
+	"healc/codegen/gpu/ptxsim/machine"
 )
 
 // lanesOf runs a body that leaves a value in %r9 of each thread, and gives these.
 func lanesOf(t *testing.T, threads int, body string) []uint32 {
 	t.Helper()
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	values := make([]uint32, 256)
 	for i := range values {
 		values[i] = uint32(100 + i)
@@ -235,7 +236,7 @@ done:
 	ret;
 }`
 	m := parse(t, text)
-	d := NewDevice(Options{})
+	d := machine.NewDevice(machine.Options{})
 	p := alloc(t, d, 64*8)
 	if err := d.Launch(m, "f", dim(1), dim(12), 0, words(p)); err != nil {
 		t.Fatal(err)
@@ -258,14 +259,14 @@ done:
 .func h () { call h; ret; }
 .visible .entry f() { call g; ret; }
 .visible .entry k() { call h; ret; }`)
-	f := wantFault(t, d.Launch(endless, "f", dim(1), dim(3), 0, nil), StackOverflow)
+	f := wantFault(t, d.Launch(endless, "f", dim(1), dim(3), 0, nil), machine.StackOverflow)
 	if f.Func != "g" || f.Entry != "f" || !strings.Contains(f.Error(), "in g called by f") {
 		t.Error(f)
 	}
-	wantFault(t, d.Launch(endless, "k", dim(1), dim(1), 0, nil), StackOverflow)
+	wantFault(t, d.Launch(endless, "k", dim(1), dim(1), 0, nil), machine.StackOverflow)
 	large := parse(t, header+".visible .entry f() { .local .b8 x[1000]; ret; }")
 	d.SetStack(999)
-	wantFault(t, d.Launch(large, "f", dim(1), dim(1), 0, nil), StackOverflow)
+	wantFault(t, d.Launch(large, "f", dim(1), dim(1), 0, nil), machine.StackOverflow)
 	d.SetStack(1000)
 	if err := d.Launch(large, "f", dim(1), dim(1), 0, nil); err != nil {
 		t.Error(err)
@@ -321,12 +322,12 @@ func TestAtomics(t *testing.T) {
 					"[%s]; st.global.b%d [%%rd2+512], %s; st.global.b%d [%%rd2+520], %s;",
 				load(a.old, 5), load(a.x, 6), load(99, 8), dot, ty.Bits(), mem, x, dot, a.op, a.ty, z, mem, y, third,
 				dot, ty.Bits(), x, mem, ty.Bits(), z, ty.Bits(), x)
-			d, err := runKernel(t, body, 1, 1)
+			k, err := runKernel(t, body, 1, 1)
 			if err != nil {
 				t.Fatalf("%s\n%v", body, err)
 			}
 			b := make([]byte, 16)
-			d.Read(d.regions[1].base+512, b)
+			k.Read(k.out+512, b)
 			if old, now := load64(b, ty), load64(b[8:], ty); old != a.old || now != a.want {
 				t.Errorf("atom.%s.%s of %#x and %#x in %s memory: %#x, was %#x; want %#x", a.op, a.ty, a.old, a.x, s,
 					now, old, a.want)
@@ -334,14 +335,13 @@ func TestAtomics(t *testing.T) {
 		}
 	}
 	// every thread gets a value of its own
-	d,
-		err := runKernel(t,
+	k, err := runKernel(t,
 		"mov.u32 %r3, %ntid.x; mad.lo.s32 %r3, %r3, %r2, %r1; atom.global.add.u32 %r4, [%rd1], 1; mul.wide.u32 %rd8, "+
 			"%r3, 4; add.s64 %rd8, %rd8, %rd2; st.global.u32 [%rd8], %r4;", 4, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := download(t, d, d.regions[1].base, 200)
+	v := download(t, k.Device, k.out, 200)
 	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
 	for i, x := range v {
 		if x != uint32(i) {
@@ -354,7 +354,7 @@ func load64(b []byte, t ptx.Type) uint64 { return binary.LittleEndian.Uint64(b) 
 
 // Values of memory of all widths, vectors, and extension to the width of the register.
 func TestLoadsAndStores(t *testing.T) {
-	d, err := runKernel(t, `
+	k, err := runKernel(t, `
 	mov.u32 %r3, 0x80818283; mov.u32 %r4, 4; mov.u32 %r5, 5; mov.u32 %r6, 6;
 	st.global.v4.u32 [%rd2], {%r3, %r4, %r5, %r6};
 	ld.global.s8 %r7, [%rd2+1]; st.global.u32 [%rd2+16], %r7;
@@ -371,7 +371,7 @@ func TestLoadsAndStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := make([]byte, 76)
-	d.Read(d.regions[1].base, b)
+	k.Read(k.out, b)
 	want := map[int]uint32{0: 0x80818283, 4: 4, 8: 5, 12: 6, 16: 0xffffff82, 20: 0x82, 24: 0xffff8081, 28: 0xffffffff,
 		32: 5, 36: 6, 48: 2, 52: 6, 56: 0, 64: 0, 68: 0, 72: 1}
 	for off, w := range want {
@@ -392,7 +392,7 @@ func TestWorkers(t *testing.T) {
 				"%rd8, %r3, 4; add.s64 %rd8, %rd8, %rd2; st.global.u32 [%rd8], %r3;"))
 	racy := parse(t, kernel("st.global.u32 [%rd5], %r1;"))
 	for _, workers := range []int{1, 2, 7} {
-		d := NewDevice(Options{Workers: workers})
+		d := machine.NewDevice(machine.Options{Workers: workers})
 		p, q := upload(t, d, []uint32{0}), alloc(t, d, 4*100*70)
 		for range 3 {
 			if err := d.Launch(m, "f", dim(100), dim(70), 0, words(p, q)); err != nil {
@@ -407,7 +407,7 @@ func TestWorkers(t *testing.T) {
 				t.Fatalf("%d workers: element %d is %d", workers, i, v)
 			}
 		}
-		wantFault(t, d.Launch(racy, "f", dim(100), dim(70), 0, words(p, q)), Race)
+		wantFault(t, d.Launch(racy, "f", dim(100), dim(70), 0, words(p, q)), machine.Race)
 		if err := d.Launch(m, "f", dim(100), dim(70), 0, words(p, q)); err != nil {
 			t.Fatal(err)
 		}
@@ -444,8 +444,8 @@ ok:	ret;
 }
 	.file 1 "/src/f.heal"
 `
-	d := NewDevice(Options{})
-	f := wantFault(t, d.Launch(parse(t, text), "f", [3]int{1, 2, 1}, [3]int{4, 3, 3}, 0, words(0)), Trap)
+	d := machine.NewDevice(machine.Options{})
+	f := wantFault(t, d.Launch(parse(t, text), "f", [3]int{1, 2, 1}, [3]int{4, 3, 3}, 0, words(0)), machine.Trap)
 	if f.Source != "/src/f.heal:13:7" || f.Block != [3]int{0, 0, 0} || f.Thread != [3]int{0, 2, 2} {
 		t.Errorf("%+v", f)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"healc/codegen/gpu/ptxsim"
+	"healc/codegen/gpu/ptxsim/machine"
 	"healc/runtime/device"
 )
 
@@ -38,7 +39,7 @@ func (d *Driver) device() *dev {
 		if memory == 0 {
 			memory = defaultMemory
 		}
-		d.dev = &dev{sim: ptxsim.NewDevice(ptxsim.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}),
+		d.dev = &dev{sim: machine.NewDevice(machine.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}),
 			turn: make(chan struct{}, 1), memory: memory, unmanaged: d.Unmanaged, sizes: map[device.Ptr]int64{}}
 	})
 	return d.dev
@@ -58,7 +59,7 @@ func (d *Driver) Open(i int) (device.Device, error) {
 
 // dev is the device. Its work is done when it is started, so Sync has nothing to wait for.
 type dev struct {
-	sim    *ptxsim.Device
+	sim    *machine.Device
 	turn   chan struct{} // full while the simulator works, which does one thing at a time
 	memory int64
 
@@ -199,7 +200,7 @@ func (d *dev) NewStream() (device.Stream, error) {
 
 // failed is an error of the simulator. What kernels do wrong is a mistake of the compiler.
 func (d *dev) failed(call string, err error) error {
-	var fault *ptxsim.Fault
+	var fault *machine.Fault
 	if errors.As(err, &fault) {
 		return fmt.Errorf("BUG: the PTX simulator found a mistake in generated code: %w", err)
 	}
@@ -209,7 +210,7 @@ func (d *dev) failed(call string, err error) error {
 // module is PTX that was parsed.
 type module struct {
 	dev *dev
-	mod *ptxsim.Module
+	mod *machine.Module
 }
 
 func (d *dev) Load(name string, ptx []byte) (device.Module, error) {

@@ -1,8 +1,6 @@
-package ptxsim
+package machine
 
 import (
-	"math/bits"
-
 	"healc/codegen/gpu/ptx"
 )
 
@@ -39,14 +37,14 @@ type join struct {
 
 // frame is a function being run by lanes of a warp. Lanes that called together share it.
 type frame struct {
-	fn     *function
-	vals   []lanes
+	fn     *Function
+	vals   []Lanes
 	preds  []uint32
 	carry  uint32 // the carry flag
 	area   []byte // parameters, results and variables for calls: fn.areaBytes for each lane
 	local  int    // where the stack frame begins in the local memory of each lane
 	caller *frame
-	call   *callOp // the call in caller
+	call   *Call // the call in caller
 
 	tracking  bool // see Note [Undefined registers]
 	undefined undefinedness
@@ -54,56 +52,50 @@ type frame struct {
 }
 
 // enter makes a frame of f for the lanes of m.
-func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
+func (w *Warp) enter(f *Function, caller *frame, m uint32) *frame {
 	wk := w.block.worker
 	var fr *frame
 	if pool := wk.frames[f]; len(pool) > 0 {
 		fr = pool[len(pool)-1]
 		wk.frames[f] = pool[:len(pool)-1]
 	} else {
-		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds),
+		fr = &frame{fn: f, vals: make([]Lanes, f.Values), preds: make([]uint32, f.Predicates),
 			area: make([]byte, 32*f.AreaBytes)}
-		for i := range f.fixed {
-			if x := &f.fixed[i]; x.kind == fixedConst {
-				fillLanes(&fr.vals[x.slot], x.bits) // nothing writes it
+		for i := range f.Fixed {
+			if x := &f.Fixed[i]; x.Kind == FixedConst {
+				fillLanes(&fr.vals[x.Slot], x.Bits) // nothing writes it
 			}
 		}
 	}
-	if fr.tracking, fr.divided = f.tracked, nil; f.tracked {
+	if fr.tracking, fr.divided = f.Tracked, nil; f.Tracked {
 		fr.undefined.start(f, ^uint32(0))
 	}
 	fr.caller, fr.call, fr.local, fr.carry = caller, nil, 0, 0
 	if caller != nil {
 		fr.local = ptx.AlignUp(caller.local+caller.fn.LocalBytes, 16) + w.block.dev.opts.CallBytes
 	}
-	for i := range f.fixed {
-		x := &f.fixed[i]
-		v := &fr.vals[x.slot]
-		switch x.kind {
-		case fixedSymbol:
-			fillLanes(v, w.block.address(x.v)+x.bits)
-		case fixedLocal:
-			fillLanes(v, uint64(fr.local+x.v.Offset)+x.bits)
-		case fixedSpecial:
-			x.fill(w, v)
+	for i := range f.Fixed {
+		x := &f.Fixed[i]
+		v := &fr.vals[x.Slot]
+		switch x.Kind {
+		case FixedSymbol:
+			fillLanes(v, w.block.address(x.Variable)+x.Bits)
+		case FixedLocal:
+			fillLanes(v, uint64(fr.local+x.Variable.Offset)+x.Bits)
+		case FixedSpecial:
+			x.Fill(w, v)
 		}
 	}
 	if size := fr.local + f.LocalBytes; size > w.block.dev.opts.StackBytes {
-		w.fault(StackOverflow, lane(m), "%d bytes of local memory are needed, and a thread has %d", size,
+		w.Fault(StackOverflow, FirstLane(m), "%d bytes of local memory are needed, and a thread has %d", size,
 			w.block.dev.opts.StackBytes)
 	}
 	w.growLocal(fr.local, fr.local+f.LocalBytes, m)
 	return fr
 }
 
-func fillLanes(v *lanes, x uint64) {
-	for i := range v {
-		v[i] = x
-	}
-}
-
 // leave puts a frame back that no lane uses any more.
-func (w *warp) leave(fr *frame) {
+func (w *Warp) leave(fr *frame) {
 	wk := w.block.worker
 	fr.caller = nil
 	wk.frames[fr.fn] = append(wk.frames[fr.fn], fr)
@@ -111,16 +103,16 @@ func (w *warp) leave(fr *frame) {
 
 // branch sends the lanes of taken to the target of o and the rest of f to the next instruction. It gives the fragment
 // to go on with, which is nil when all lanes wait.
-func (w *warp) branch(f *fragment, o *op, taken uint32) *fragment {
+func (w *Warp) branch(f *fragment, o *Op, taken uint32) *fragment {
 	switch {
 	case taken == f.mask:
-		f.pc = o.target
+		f.pc = o.Target
 		return w.meet(f)
-	case taken == 0 || o.target == f.pc+1:
+	case taken == 0 || o.Target == f.pc+1:
 		f.pc++
 		return w.meet(f)
 	}
-	return w.split(f, o.join, []way{{f.pc + 1, f.mask &^ taken}, {o.target, taken}})
+	return w.split(f, o.Join, []way{{f.pc + 1, f.mask &^ taken}, {o.Target, taken}})
 }
 
 // way is lanes that go to an instruction.
@@ -130,7 +122,7 @@ type way struct {
 }
 
 // split makes a fragment for each way, which meet again at pc join.
-func (w *warp) split(f *fragment, at int32, ways []way) *fragment {
+func (w *Warp) split(f *fragment, at int32, ways []way) *fragment {
 	top := f.top
 	if at >= 0 && (top == nil || top.pc != at || top.fr != f.fr || top.callee != nil) {
 		top = &join{pc: at, fr: f.fr, mask: f.mask, parent: f.top}
@@ -151,7 +143,7 @@ func (w *warp) split(f *fragment, at int32, ways []way) *fragment {
 }
 
 // meet puts f aside if it stands at its join, and gives the fragment that goes on from there when all are there.
-func (w *warp) meet(f *fragment) *fragment {
+func (w *Warp) meet(f *fragment) *fragment {
 	for f.top != nil && f.top.pc == f.pc && f.top.fr == f.fr && f.top.callee == nil {
 		if f = w.arrive(f); f == nil {
 			return nil
@@ -161,7 +153,7 @@ func (w *warp) meet(f *fragment) *fragment {
 }
 
 // arrive notes that f is at its join.
-func (w *warp) arrive(f *fragment) *fragment {
+func (w *Warp) arrive(f *fragment) *fragment {
 	j := f.top
 	j.arrived |= f.mask
 	if j.arrived != j.mask {
@@ -171,7 +163,7 @@ func (w *warp) arrive(f *fragment) *fragment {
 }
 
 // complete makes f the lanes of a join that is complete.
-func (w *warp) complete(j *join, f *fragment) *fragment {
+func (w *Warp) complete(j *join, f *fragment) *fragment {
 	if j.callee != nil {
 		w.leave(j.callee)
 		j.callee = nil
@@ -182,9 +174,9 @@ func (w *warp) complete(j *join, f *fragment) *fragment {
 }
 
 // exit ends the lanes of f.
-func (w *warp) exit(f *fragment) {
+func (w *Warp) exit(f *fragment) {
 	m := f.mask
-	w.live &^= m
+	w.Live &^= m
 	for j := f.top; j != nil; {
 		parent := j.parent
 		j.mask &^= m
@@ -199,7 +191,7 @@ func (w *warp) exit(f *fragment) {
 
 // release lets lanes go on that wait at a join for others which cannot come before them. It says whether there were
 // any.
-func (w *warp) release() bool {
+func (w *Warp) release() bool {
 	var deepest *join
 	depth := -1
 	for _, f := range w.aside {
@@ -226,6 +218,3 @@ func (w *warp) release() bool {
 	}
 	return true
 }
-
-// lane is the first lane of a mask.
-func lane(m uint32) int { return bits.TrailingZeros32(m) & 31 }

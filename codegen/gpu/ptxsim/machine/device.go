@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import (
 	"encoding/binary"
@@ -28,7 +28,7 @@ type Device struct {
 	mu       sync.Mutex
 	top      uint64
 	used     int64
-	regions  []*region // global and constant memory, by address
+	regions  []*Region // global and constant memory, by address
 	freed    []span
 	modules  map[*Module]*instance
 	runs     uint32 // blocks that ran so far: their numbers in shadow cells
@@ -97,20 +97,20 @@ func (d *Device) load(m *Module) (*instance, error) {
 	}
 	d.used += size
 	in := &instance{addr: map[*ptx.Variable]uint64{}}
-	regions := map[string]*region{}
+	regions := map[string]*Region{}
 	for _, v := range m.Variables {
 		if v.Space != ptx.Global && v.Space != ptx.Const {
 			continue
 		}
 		r := d.place(v.Size, max(v.Align, 256))
 		r.name, r.readOnly = fmt.Sprintf("%s variable %s", v.Space, v.Name), v.Space == ptx.Const
-		copy(r.data, v.Init) // without a value: zero, as the ISA says
+		copy(r.Data, v.Init) // without a value: zero, as the ISA says
 		in.addr[v] = r.base
 		regions[v.Name] = r
 	}
 	for _, v := range m.Variables {
 		for _, ref := range v.Refs {
-			binary.LittleEndian.PutUint64(regions[v.Name].data[ref.Offset:], regions[ref.Name].base+uint64(ref.Add))
+			binary.LittleEndian.PutUint64(regions[v.Name].Data[ref.Offset:], regions[ref.Name].base+uint64(ref.Add))
 		}
 	}
 	d.modules[m] = in
@@ -127,7 +127,7 @@ func (d *Device) Unload(m *Module) {
 	}
 	for _, addr := range in.addr {
 		i := search(d.regions, addr)
-		d.used -= int64(len(d.regions[i].data))
+		d.used -= int64(len(d.regions[i].Data))
 		d.regions = append(d.regions[:i], d.regions[i+1:]...)
 	}
 	delete(d.modules, m)

@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"unsafe"
 )
 
-// region is a piece of memory with an address of its own: an allocation, a global or constant variable, a shared
+// Region is a piece of memory with an address of its own: an allocation, a global or constant variable, a shared
 // variable. What lies between regions belongs to nobody.
-type region struct {
+type Region struct {
 	base     uint64
-	data     []byte
+	Data     []byte
 	written  []uint64 // a bit for each byte; nil: all of it was written
 	readOnly bool
 	name     string
@@ -57,7 +57,7 @@ func (d *Device) AllocManaged(bytes int64) (addr uint64, b []byte, err error) {
 	raw := make([]byte, bytes+align)
 	pad := -uint64(uintptr(unsafe.Pointer(&raw[0]))) % align
 	b = raw[pad : pad+uint64(bytes) : pad+uint64(bytes)]
-	r := &region{base: uint64(uintptr(unsafe.Pointer(&raw[0]))) + pad, data: b, name: "allocation"}
+	r := &Region{base: uint64(uintptr(unsafe.Pointer(&raw[0]))) + pad, Data: b, name: "allocation"}
 	d.regions = slices.Insert(d.regions, search(d.regions, r.base)+1, r)
 	d.freed = slices.DeleteFunc(d.freed, func(s span) bool {
 		return s.base < r.base+uint64(bytes) && r.base < s.base+s.size
@@ -67,10 +67,10 @@ func (d *Device) AllocManaged(bytes int64) (addr uint64, b []byte, err error) {
 }
 
 // place makes a region at the next free address, which is never used again.
-func (d *Device) place(size, align int) *region {
+func (d *Device) place(size, align int) *Region {
 	base := (d.top + uint64(align) - 1) &^ (uint64(align) - 1)
 	d.top = base + uint64(size) + gap
-	r := &region{base: base, data: make([]byte, size)}
+	r := &Region{base: base, Data: make([]byte, size)}
 	d.regions = append(d.regions, r)
 	return r
 }
@@ -84,9 +84,9 @@ func (d *Device) Free(addr uint64) error {
 		return fmt.Errorf("ptxsim: %#x is not the address of an allocation", addr)
 	}
 	r := d.regions[i]
-	d.used -= int64(len(r.data))
+	d.used -= int64(len(r.Data))
 	d.regions = append(d.regions[:i], d.regions[i+1:]...)
-	d.freed = append(d.freed, span{r.base, uint64(len(r.data))})
+	d.freed = append(d.freed, span{r.base, uint64(len(r.Data))})
 	if len(d.freed) > maxFreed {
 		d.freed = append([]span(nil), d.freed[len(d.freed)-maxFreed/2:]...)
 	}
@@ -101,14 +101,14 @@ type span struct{ base, size uint64 }
 
 // search is the index of the region with the largest base up to addr, or -1. Regions are sorted by their addresses:
 // those of place only grow, and lie above those of Go, where managed memory is.
-func search(regions []*region, addr uint64) int {
+func search(regions []*Region, addr uint64) int {
 	return sort.Search(len(regions), func(i int) bool { return regions[i].base > addr }) - 1
 }
 
 // host is the memory [addr, addr+n), which has to be in one allocation.
-func (d *Device) host(what string, addr uint64, n int64) (*region, int, error) {
+func (d *Device) host(what string, addr uint64, n int64) (*Region, int, error) {
 	i := search(d.regions, addr)
-	if i < 0 || addr-d.regions[i].base+uint64(n) > uint64(len(d.regions[i].data)) {
+	if i < 0 || addr-d.regions[i].base+uint64(n) > uint64(len(d.regions[i].Data)) {
 		return nil, 0, fmt.Errorf("ptxsim: %s of %d bytes at %#x: %s", what, n, addr, d.explain(addr))
 	}
 	return d.regions[i], int(addr - d.regions[i].base), nil
@@ -125,17 +125,17 @@ func (d *Device) explain(addr uint64) string {
 }
 
 // nearest says where an address lies relative to the regions around it.
-func nearest(regions []*region, addr uint64) string {
+func nearest(regions []*Region, addr uint64) string {
 	i := search(regions, addr)
 	if i >= 0 {
 		r := regions[i]
-		if off := addr - r.base; off < uint64(len(r.data))+gap/2 || i+1 == len(regions) {
-			return fmt.Sprintf("it is at byte %d of %s, which has %d bytes at %#x", off, r.name, len(r.data), r.base)
+		if off := addr - r.base; off < uint64(len(r.Data))+gap/2 || i+1 == len(regions) {
+			return fmt.Sprintf("it is at byte %d of %s, which has %d bytes at %#x", off, r.name, len(r.Data), r.base)
 		}
 	}
 	if i+1 < len(regions) {
 		r := regions[i+1]
-		return fmt.Sprintf("it is %d bytes before %s, which has %d bytes at %#x", r.base-addr, r.name, len(r.data),
+		return fmt.Sprintf("it is %d bytes before %s, which has %d bytes at %#x", r.base-addr, r.name, len(r.Data),
 			r.base)
 	}
 	return "there is nothing"
@@ -152,7 +152,7 @@ func (d *Device) Write(addr uint64, b []byte) error {
 	if err != nil {
 		return err
 	}
-	copy(r.data[off:], b)
+	copy(r.Data[off:], b)
 	r.filled(off, len(b))
 	return nil
 }
@@ -168,7 +168,7 @@ func (d *Device) Read(addr uint64, b []byte) error {
 	if err != nil {
 		return err
 	}
-	copy(b, r.data[off:])
+	copy(b, r.Data[off:])
 	return nil
 }
 
@@ -188,15 +188,15 @@ func (d *Device) Copy(dst, src uint64, n int64) error {
 	if err != nil {
 		return err
 	}
-	copy(t.data[to:to+int(n)], s.data[so:])
+	copy(t.Data[to:to+int(n)], s.Data[so:])
 	t.wrote(to, int(n))
 	for i := range int(n) {
 		if s.isWritten(so+i, 1) {
 			continue
 		}
 		if t.written == nil {
-			t.written = make([]uint64, (len(t.data)+63)/64)
-			t.wrote(0, len(t.data))
+			t.written = make([]uint64, (len(t.Data)+63)/64)
+			t.wrote(0, len(t.Data))
 		}
 		t.written[(to+i)/64] &^= 1 << ((to + i) % 64)
 	}
@@ -214,7 +214,7 @@ func (d *Device) Memset(addr uint64, value byte, n int64) error {
 	if err != nil {
 		return err
 	}
-	b := r.data[off : off+int(n)]
+	b := r.Data[off : off+int(n)]
 	for i := range b {
 		b[i] = value
 	}
@@ -223,34 +223,34 @@ func (d *Device) Memset(addr uint64, value byte, n int64) error {
 }
 
 // wrote notes that n bytes from off on have a value.
-func (r *region) wrote(off, n int) {
+func (r *Region) wrote(off, n int) {
 	if r.written == nil {
 		return
 	}
 	for n > 0 {
 		i := off % 64
 		k := min(n, 64-i)
-		r.written[off/64] |= mask(k) << i
+		r.written[off/64] |= ^uint64(0) >> (64 - k) << i
 		off, n = off+k, n-k
 	}
 }
 
 // filled is wrote for what the host does, and forgets about single bytes when all of them have values.
-func (r *region) filled(off, n int) {
-	if n == len(r.data) {
+func (r *Region) filled(off, n int) {
+	if n == len(r.Data) {
 		r.written = nil
 	}
 	r.wrote(off, n)
 }
 
 // isWritten says whether n bytes, at most 64, have values.
-func (r *region) isWritten(off, n int) bool {
+func (r *Region) isWritten(off, n int) bool {
 	if r.written == nil {
 		return true
 	}
 	i := off % 64
 	if i+n <= 64 {
-		m := mask(n) << i
+		m := ^uint64(0) >> (64 - n) << i
 		return r.written[off/64]&m == m
 	}
 	k := 64 - i

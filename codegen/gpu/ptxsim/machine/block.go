@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ type block struct {
 	worker *worker
 	m      *Module
 	inst   *instance
-	entry  *function
+	entry  *Function
 	params []byte
 	grid   [3]int
 	size   [3]int // in threads
@@ -24,18 +24,18 @@ type block struct {
 	base          int     // accesses of all warps with smaller clocks are known to all
 	known         [][]int // after a barrier of some warps: the clock of each warp that each one knows
 
-	warps   []*warp
+	warps   []*Warp
 	layout  *sharedLayout
-	shared  []*region
+	shared  []*Region
 	waiting [16]waiting
 }
 
 // waiting is a barrier of the block.
 type waiting struct {
-	arrived []*warp // that wait
-	passed  []*warp // that only arrived
+	arrived []*Warp // that wait
+	passed  []*Warp // that only arrived
 	threads int     // how many are wanted; 0: all
-	at      *op
+	at      *Op
 }
 
 // threadID is the position of a thread by its number.
@@ -60,9 +60,9 @@ func (b *block) execute() {
 	}
 	for i, w := range b.warps {
 		n := min(threads-32*i, 32)
-		w.reset(b, uint32(mask(n)))
-		w.entry = w.enter(b.entry, nil, w.live)
-		w.cur = &fragment{mask: w.live, fr: w.entry}
+		w.reset(b, ^uint32(0)>>(32-n))
+		w.entry = w.enter(b.entry, nil, w.Live)
+		w.cur = &fragment{mask: w.Live, fr: w.entry}
 	}
 	for {
 		live, progress := 0, false
@@ -91,7 +91,7 @@ func (b *block) execute() {
 	for i := range b.waiting {
 		if s := &b.waiting[i]; len(s.passed) > 0 {
 			w := s.passed[0]
-			w.fault(BarrierDivergence, 0, "warp %d arrived at barrier %d, which no warp waits at", w.index, i)
+			w.Fault(BarrierDivergence, 0, "warp %d arrived at barrier %d, which no warp waits at", w.index, i)
 		}
 	}
 	for _, w := range b.warps {
@@ -100,14 +100,57 @@ func (b *block) execute() {
 }
 
 // reset makes w a new warp.
-func (w *warp) reset(b *block, live uint32) {
-	*w = warp{block: b, op: &b.entry.code[0], index: w.index, live: live, local: w.local, ready: w.ready[:0],
+func (w *Warp) reset(b *block, live uint32) {
+	*w = Warp{block: b, op: &b.entry.Code[0], index: w.index, Live: live, local: w.local, ready: w.ready[:0],
 		aside: w.aside[:0]}
 	for _, r := range w.local {
 		if r != nil {
-			r.data = r.data[:0]
+			r.Data = r.Data[:0]
 		}
 	}
+}
+
+// arrive notes that a warp is at its barrier. A warp that only arrives goes on at once.
+func (b *block) arrive(w *Warp) {
+	o := w.at.Barrier
+	first := FirstLane(w.Live)
+	id := w.Values[o.ID][first]
+	count := uint64(0)
+	if o.Count >= 0 {
+		count = w.Values[o.Count][first]
+		if count == 0 || count%32 != 0 || count > uint64(len(b.warps)*32) {
+			w.Fault(Undefined, first, "a barrier of %d threads: a multiple of 32 up to %d is possible", count,
+				len(b.warps)*32)
+		}
+	}
+	EachLane(w.Live, func(i int) {
+		if w.Values[o.ID][i] != id || o.Count >= 0 && w.Values[o.Count][i] != count {
+			w.Fault(BarrierDivergence, i, "the lanes of a warp name different barriers")
+		}
+	})
+	if id > 15 {
+		w.Fault(Undefined, first, "there are barriers 0 to 15, and no barrier %d", id)
+	}
+	s := &b.waiting[id]
+	if len(s.arrived)+len(s.passed) > 0 {
+		if s.threads != int(count) {
+			w.Fault(BarrierDivergence, first, "barrier %d is used with %d threads here and with %d at line %d", id,
+				count, s.threads, s.at.Instruction.Line)
+		}
+		if count == 0 && o.Aligned && s.at != w.at {
+			w.Fault(BarrierDivergence, first, "warp %d comes to barrier %d here, and warp %d at line %d: %s", w.index,
+				id, s.arrived[0].index, s.at.Instruction.Line, b.m.Line(s.at.Instruction.Line))
+		}
+	}
+	s.threads, s.at = int(count), w.at
+	if o.Arrive {
+		s.passed = append(s.passed, w)
+		f := w.aside[0]
+		w.wake(f.fr, f.pc)
+		w.status, w.at = warpReady, nil
+		return
+	}
+	s.arrived = append(s.arrived, w)
 }
 
 // release lets the warps go on that wait at a barrier where all others are, too.
@@ -127,8 +170,8 @@ func (b *block) release() bool {
 		}
 		any = true
 		b.order(s)
-		if s.at.barrier.reduce != nil {
-			s.at.barrier.reduce(s.arrived)
+		if s.at.Barrier.Reduce != nil {
+			s.at.Barrier.Reduce(s.arrived)
 		}
 		for _, w := range s.arrived {
 			w.status, w.at = warpReady, nil
@@ -150,7 +193,7 @@ func (b *block) order(s *waiting) {
 		}
 		b.base, b.known = top+1, nil
 		if b.base > maxClock {
-			s.arrived[0].fault(InstructionLimit, 0, "more than %d barriers in one block are not supported", maxClock)
+			s.arrived[0].Fault(InstructionLimit, 0, "more than %d barriers in one block are not supported", maxClock)
 		}
 		for _, w := range b.warps {
 			w.clock, w.known = b.base, nil
@@ -167,7 +210,7 @@ func (b *block) order(s *waiting) {
 		}
 	}
 	all := make([]int, len(b.warps))
-	for _, list := range [][]*warp{s.arrived, s.passed} {
+	for _, list := range [][]*Warp{s.arrived, s.passed} {
 		for _, w := range list {
 			w.tick()
 			w.known = nil
@@ -185,15 +228,15 @@ func (b *block) order(s *waiting) {
 }
 
 // tick advances the clock of a warp.
-func (w *warp) tick() {
+func (w *Warp) tick() {
 	if w.clock++; w.clock > maxClock {
-		w.fault(InstructionLimit, 0, "more than %d barriers in one block are not supported", maxClock)
+		w.Fault(InstructionLimit, 0, "more than %d barriers in one block are not supported", maxClock)
 	}
 }
 
 // knownOf is the clock of a warp up to which its accesses are ordered before what a lane of w does now; those of lane
 // other, or of all its lanes if that is -1.
-func (w *warp) knownOf(index, lane, other int) int {
+func (w *Warp) knownOf(index, lane, other int) int {
 	if index != w.index {
 		if w.block.known == nil {
 			return w.block.base
@@ -215,9 +258,9 @@ func (w *warp) knownOf(index, lane, other int) int {
 	return c
 }
 
-// syncLanes orders what the lanes of m did before what they will do: bar.warp.sync.
-func (w *warp) syncLanes(m uint32) {
-	if m == w.live {
+// SyncLanes orders what the lanes of m did before what they will do: bar.warp.sync.
+func (w *Warp) SyncLanes(m uint32) {
+	if m == w.Live {
 		w.tick()
 		w.known = nil
 		return
@@ -232,18 +275,18 @@ func (w *warp) syncLanes(m uint32) {
 	}
 	w.tick()
 	var all [32]int
-	each(m, func(i int) {
+	EachLane(m, func(i int) {
 		for j, c := range w.known[i] {
 			all[j] = max(all[j], c)
 		}
 	})
-	each(m, func(i int) { all[i] = w.clock })
-	each(m, func(i int) { w.known[i] = all })
+	EachLane(m, func(i int) { all[i] = w.clock })
+	EachLane(m, func(i int) { w.known[i] = all })
 }
 
 // stuck reports warps that wait at barriers which cannot be complete.
 func (b *block) stuck() {
-	var first *warp
+	var first *Warp
 	detail := ""
 	for _, w := range b.warps {
 		if w.status != warpBarrier {
@@ -252,9 +295,10 @@ func (b *block) stuck() {
 		if first == nil {
 			first = w
 		} else if detail == "" && w.at != first.at {
-			detail = fmt.Sprintf("; warp %d waits at line %d: %s", w.index, w.at.in.Line, b.m.Line(w.at.in.Line))
+			line := w.at.Instruction.Line
+			detail = fmt.Sprintf("; warp %d waits at line %d: %s", w.index, line, b.m.Line(line))
 		}
 	}
-	first.fault(BarrierDivergence, lane(first.live), "warp %d waits for warps that never come to this barrier%s",
+	first.Fault(BarrierDivergence, FirstLane(first.Live), "warp %d waits for warps that never come to this barrier%s",
 		first.index, detail)
 }

@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 // worker runs blocks, one after the other. It keeps what blocks need.
 type worker struct {
 	dev    *Device
-	frames map[*function][]*frame
-	warps  []*warp
+	frames map[*Function][]*frame
+	warps  []*Warp
 	count  int64 // instructions of threads since the last look at the limit
 	left   *atomic.Int64
 	ended  func() error // nil: the launch goes on to its end
-	locked *region      // while a fault may happen
+	locked *Region      // while a fault may happen
 }
 
 // limit stops when the launch executed too many instructions.
-func (wk *worker) limit(w *warp) {
+func (wk *worker) limit(w *Warp) {
 	n := wk.count
 	wk.count = 0
 	if wk.ended != nil {
@@ -30,7 +30,7 @@ func (wk *worker) limit(w *warp) {
 		}
 	}
 	if wk.left.Add(-n) < 0 {
-		w.fault(InstructionLimit, lane(w.live), "the threads of this launch executed %d instructions",
+		w.Fault(InstructionLimit, FirstLane(w.Live), "the threads of this launch executed %d instructions",
 			wk.dev.opts.Instructions)
 	}
 }
@@ -50,7 +50,7 @@ func (d *Device) LaunchUntil(ended func() error, m *Module, entry string, grid, 
 	params []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := m.funcs[entry]
+	f := m.Code[entry]
 	if f == nil || !f.Entry || !f.Defined {
 		return fmt.Errorf("ptxsim: module %s has no kernel %s", m.Name, entry)
 	}
@@ -80,7 +80,7 @@ func (d *Device) LaunchUntil(ended func() error, m *Module, entry string, grid, 
 	d.runs += uint32(blocks)
 	k.left.Store(d.opts.Instructions)
 	for len(d.workers) < d.opts.Workers {
-		d.workers = append(d.workers, &worker{dev: d, frames: map[*function][]*frame{}})
+		d.workers = append(d.workers, &worker{dev: d, frames: map[*Function][]*frame{}})
 	}
 	err = k.run(d.workers[:min(d.opts.Workers, blocks)], int64(blocks))
 	d.executed = d.opts.Instructions - k.left.Load()
@@ -173,7 +173,7 @@ const (
 )
 
 // checkLaunch says what is wrong with the sizes.
-func checkLaunch(f *function, grid, block [3]int, params []byte) error {
+func checkLaunch(f *Function, grid, block [3]int, params []byte) error {
 	for i := range grid {
 		limit := maxGridYZ
 		if i == 0 {
@@ -210,7 +210,7 @@ type sharedLayout struct {
 }
 
 // layoutShared places the variables of f and of what it calls, with gaps between them, and the dynamic memory.
-func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
+func layoutShared(f *Function, dynamic, limit int) (*sharedLayout, error) {
 	l := &sharedLayout{offset: map[*ptx.Variable]int{}}
 	top, used := 0, 0
 	place := func(size, align int, name string) int {
@@ -223,9 +223,9 @@ func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
 		return at
 	}
 	var extern []*ptx.Variable
-	seen := map[*function]bool{}
-	var visit func(f *function) error
-	visit = func(f *function) error {
+	seen := map[*Function]bool{}
+	var visit func(f *Function) error
+	visit = func(f *Function) error {
 		if seen[f] {
 			return nil
 		}
@@ -233,7 +233,7 @@ func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
 		if !f.Defined {
 			return fmt.Errorf("function %s has no body", f.Name)
 		}
-		for _, v := range f.symbols {
+		for _, v := range f.Symbols {
 			if _, ok := l.offset[v]; ok || v.Space != ptx.Shared {
 				continue
 			}
@@ -244,7 +244,7 @@ func layoutShared(f *function, dynamic, limit int) (*sharedLayout, error) {
 			}
 			l.offset[v] = place(v.Size, v.Align, "shared variable "+v.Name)
 		}
-		for _, g := range f.calls {
+		for _, g := range f.Calls {
 			if err := visit(g); err != nil {
 				return err
 			}
@@ -278,12 +278,12 @@ func (b *block) prepare() {
 	wk := b.worker
 	n := (b.size[0]*b.size[1]*b.size[2] + 31) / 32
 	for len(wk.warps) < n {
-		wk.warps = append(wk.warps, &warp{index: len(wk.warps)})
+		wk.warps = append(wk.warps, &Warp{index: len(wk.warps)})
 	}
 	b.warps = wk.warps[:n]
 	for i, s := range b.layout.sizes {
-		b.shared = append(b.shared, &region{
-			base: sharedBase + s.base, data: make([]byte, s.size), written: make([]uint64, (s.size+63)/64),
+		b.shared = append(b.shared, &Region{
+			base: sharedBase + s.base, Data: make([]byte, s.size), written: make([]uint64, (s.size+63)/64),
 			name: b.layout.names[i],
 		})
 	}

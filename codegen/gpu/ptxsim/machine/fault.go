@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import (
 	"fmt"

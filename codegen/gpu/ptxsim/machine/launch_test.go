@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 func TestPanicOfWorker(t *testing.T) {
 	defer func() {
 		p, _ := recover().(*caught.Panic)
-		if p == nil || !strings.Contains(string(p.Stack), "ptxsim.(*block).prepare") {
+		if p == nil || !strings.Contains(string(p.Stack), "machine.(*block).prepare") {
 			t.Errorf("%v in place of a panic and its stack", p)
 		}
 	}()

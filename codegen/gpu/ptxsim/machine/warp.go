@@ -1,30 +1,30 @@
-package ptxsim
+package machine
 
 import (
 	"fmt"
 	"math/bits"
 )
 
-// warp is 32 threads of a block. vals and preds are those of the frame that runs.
-type warp struct {
+// Warp is 32 threads of a block. Values and preds are those of the frame that runs.
+type Warp struct {
 	block *block
 	index int
-	live  uint32 // lanes that did not exit
+	Live  uint32 // lanes that did not exit
 
 	cur   *fragment   // runs
 	ready []*fragment // can run, the last one first
-	aside []*fragment // wait at an opSync or opBarrier
+	aside []*fragment // wait at an OpSync or OpBarrier
 
-	vals   []lanes
+	Values []Lanes
 	preds  []uint32
 	frame  *frame
 	entry  *frame // of the kernel
-	local  [32]*region
+	local  [32]*Region
 	clock  int          // see Note [Races]
 	known  *[32][32]int // after a bar.warp.sync of some lanes: the clock of each lane that each one knows
 	status warpStatus   // after run
-	op     *op          // at work, for faults
-	at     *op          // the barrier where it waits
+	op     *Op          // at work, for faults
+	at     *Op          // the barrier where it waits
 	copies [32]asyncCopies
 }
 
@@ -41,7 +41,7 @@ const (
 const slice = 1 << 14
 
 // run executes instructions until the warp is done, waits at a barrier of the block, or had its turn.
-func (w *warp) run() {
+func (w *Warp) run() {
 	for n := 0; n < 4; n++ {
 		if w.cur == nil && !w.next() {
 			return
@@ -58,7 +58,7 @@ func (w *warp) run() {
 }
 
 // next chooses the fragment to run. It answers false when the warp is done or at a barrier.
-func (w *warp) next() bool {
+func (w *Warp) next() bool {
 	for {
 		if n := len(w.ready); n > 0 {
 			f := w.ready[n-1]
@@ -68,7 +68,7 @@ func (w *warp) next() bool {
 			}
 			continue
 		}
-		if w.live == 0 {
+		if w.Live == 0 {
 			w.status = warpDone
 			return false
 		}
@@ -82,11 +82,11 @@ func (w *warp) next() bool {
 	}
 }
 
-// resume finds fragments that are aside at one opSync with all lanes that it names, executes it and makes them ready.
-func (w *warp) resume() bool {
+// resume finds fragments that are aside at one OpSync with all lanes that it names, executes it and makes them ready.
+func (w *Warp) resume() bool {
 	for _, f := range w.aside {
-		o := &f.fr.fn.code[f.pc]
-		if o.kind != opSync {
+		o := &f.fr.fn.Code[f.pc]
+		if o.Kind != OpSync {
 			continue
 		}
 		var m uint32
@@ -99,7 +99,7 @@ func (w *warp) resume() bool {
 		if !w.complete32(o, m) {
 			continue
 		}
-		o.run(w, m)
+		o.Run(w, m)
 		w.wake(f.fr, f.pc)
 		return true
 	}
@@ -107,7 +107,7 @@ func (w *warp) resume() bool {
 }
 
 // wake makes the fragments ready that are aside at an instruction, behind it.
-func (w *warp) wake(fr *frame, pc int32) {
+func (w *Warp) wake(fr *frame, pc int32) {
 	rest := w.aside[:0]
 	var woken *fragment
 	for _, f := range w.aside {
@@ -128,10 +128,10 @@ func (w *warp) wake(fr *frame, pc int32) {
 }
 
 // complete32 says whether the lanes of m are all that the member mask of o names, or those of them that did not exit.
-func (w *warp) complete32(o *op, m uint32) bool {
-	members := &w.vals[o.members]
+func (w *Warp) complete32(o *Op, m uint32) bool {
+	members := &w.Values[o.Members]
 	for x := m; x != 0; x &= x - 1 {
-		if uint32(members[lane(x)])&w.live&^m != 0 {
+		if uint32(members[FirstLane(x)])&w.Live&^m != 0 {
 			return false
 		}
 	}
@@ -139,7 +139,7 @@ func (w *warp) complete32(o *op, m uint32) bool {
 }
 
 // gather says whether all lanes are aside at one barrier of the block.
-func (w *warp) gather() bool {
+func (w *Warp) gather() bool {
 	var m uint32
 	f := w.aside[0]
 	for _, g := range w.aside {
@@ -148,7 +148,7 @@ func (w *warp) gather() bool {
 		}
 		m |= g.mask
 	}
-	if o := &f.fr.fn.code[f.pc]; o.kind != opBarrier || m != w.live {
+	if o := &f.fr.fn.Code[f.pc]; o.Kind != OpBarrier || m != w.Live {
 		return false
 	}
 	w.barrier(f)
@@ -156,42 +156,43 @@ func (w *warp) gather() bool {
 }
 
 // barrier stops the warp at the barrier where f stands.
-func (w *warp) barrier(f *fragment) {
+func (w *Warp) barrier(f *fragment) {
 	w.use(f)
-	w.status, w.at = warpBarrier, &f.fr.fn.code[f.pc]
+	w.status, w.at = warpBarrier, &f.fr.fn.Code[f.pc]
 }
 
 // stuck reports lanes that wait for others which wait elsewhere.
-func (w *warp) stuck() {
+func (w *Warp) stuck() {
 	f := w.aside[0]
 	w.use(f)
-	o := &f.fr.fn.code[f.pc]
+	o := &f.fr.fn.Code[f.pc]
 	kind := WarpDivergence
-	if o.kind == opBarrier {
+	if o.Kind == OpBarrier {
 		kind = BarrierDivergence
 	}
 	other := ""
 	for _, g := range w.aside[1:] {
 		if g.pc != f.pc || g.fr != f.fr {
-			p := &g.fr.fn.code[g.pc]
-			other = fmt.Sprintf("lanes %#x wait at line %d: %s", g.mask, p.in.Line, w.block.m.Line(p.in.Line))
+			line := g.fr.fn.Code[g.pc].Instruction.Line
+			other = fmt.Sprintf("lanes %#x wait at line %d: %s", g.mask, line, w.block.m.Line(line))
 			break
 		}
 	}
-	if other == "" && o.kind == opSync {
-		other = fmt.Sprintf("the member mask is %#x", uint32(w.vals[o.members][lane(f.mask)]))
+	if other == "" && o.Kind == OpSync {
+		other = fmt.Sprintf("the member mask is %#x", uint32(w.Values[o.Members][FirstLane(f.mask)]))
 	}
-	w.fault(kind, lane(f.mask), "lanes %#x of warp %d wait here for lanes that never come; %s", f.mask, w.index, other)
+	w.Fault(kind, FirstLane(f.mask), "lanes %#x of warp %d wait here for lanes that never come; %s", f.mask, w.index,
+		other)
 }
 
 // use makes the frame of f the one that instructions see.
-func (w *warp) use(f *fragment) {
-	w.op = &f.fr.fn.code[f.pc]
-	w.frame, w.vals, w.preds = f.fr, f.fr.vals, f.fr.preds
+func (w *Warp) use(f *fragment) {
+	w.op = &f.fr.fn.Code[f.pc]
+	w.frame, w.Values, w.preds = f.fr, f.fr.vals, f.fr.preds
 }
 
 // execute runs w.cur for a while. Afterwards w.cur is nil if its lanes wait or are done.
-func (w *warp) execute() {
+func (w *Warp) execute() {
 	f := w.cur
 	wk := w.block.worker
 	for range slice {
@@ -201,29 +202,29 @@ func (w *warp) execute() {
 		if f.fr != w.frame {
 			w.use(f)
 		}
-		o := &f.fr.fn.code[f.pc]
+		o := &f.fr.fn.Code[f.pc]
 		m := f.mask
 		wk.count += int64(bits.OnesCount32(m))
 		w.op = o
-		if o.guard >= 0 {
+		if o.Guard >= 0 {
 			if w.frame.tracking {
 				w.trackGuard(o, m)
 			}
-			m &= w.pred(o.guard, o.not)
+			m &= w.Pred(o.Guard, o.GuardNegated)
 		}
-		switch o.kind {
-		case opPlain:
+		switch o.Kind {
+		case OpPlain:
 			if m != 0 {
 				if w.frame.tracking {
 					w.track(o, m)
 				}
-				o.run(w, m)
+				o.Run(w, m)
 			}
 			f.pc++
 			if f.top != nil && f.top.pc == f.pc {
 				f = w.meet(f)
 			}
-		case opBranch:
+		case OpBranch:
 			f = w.branch(f, o, m)
 		default:
 			f = w.control(f, o)
@@ -238,34 +239,34 @@ func (w *warp) execute() {
 }
 
 // control executes what is neither plain nor a branch; its guard is none.
-func (w *warp) control(f *fragment, o *op) *fragment {
+func (w *Warp) control(f *fragment, o *Op) *fragment {
 	if w.frame.tracking {
 		w.track(o, f.mask)
 	}
-	switch o.kind {
-	case opIndexed:
+	switch o.Kind {
+	case OpIndexed:
 		var ways []way
 		for m := f.mask; m != 0; {
-			i := w.vals[o.index][lane(m)]
+			i := w.Values[o.Index][FirstLane(m)]
 			var y way
 			for x := m; x != 0; x &= x - 1 {
-				if w.vals[o.index][lane(x)] == i {
+				if w.Values[o.Index][FirstLane(x)] == i {
 					y.mask |= x & -x
 				}
 			}
-			if i >= uint64(len(o.targets)) {
-				w.fault(Undefined, lane(y.mask), "index %d into %d targets", i, len(o.targets))
+			if i >= uint64(len(o.Targets)) {
+				w.Fault(Undefined, FirstLane(y.mask), "index %d into %d targets", i, len(o.Targets))
 			}
-			y.pc = o.targets[i]
+			y.pc = o.Targets[i]
 			ways = append(ways, y)
 			m &^= y.mask
 		}
 		return w.ways(f, o, ways)
-	case opCall:
+	case OpCall:
 		f.pc++
 		w.call(f, o)
 		return f
-	case opReturn:
+	case OpReturn:
 		if f.fr.caller == nil {
 			w.exit(f)
 			return nil
@@ -275,22 +276,22 @@ func (w *warp) control(f *fragment, o *op) *fragment {
 			f = w.meet(f)
 		}
 		return f
-	case opExit:
+	case OpExit:
 		w.exit(f)
 		return nil
-	case opTrap:
-		w.fault(Trap, lane(f.mask), "the kernel stopped itself")
-	case opSync:
+	case OpTrap:
+		w.Fault(Trap, FirstLane(f.mask), "the kernel stopped itself")
+	case OpSync:
 		if !w.complete32(o, f.mask) {
 			w.aside = append(w.aside, f)
 			return nil
 		}
-		o.run(w, f.mask)
+		o.Run(w, f.mask)
 		f.pc++
 		return w.meet(f)
-	case opBarrier:
+	case OpBarrier:
 		w.aside = append(w.aside, f)
-		if f.mask == w.live {
+		if f.mask == w.Live {
 			w.barrier(f)
 		}
 		return nil
@@ -299,7 +300,7 @@ func (w *warp) control(f *fragment, o *op) *fragment {
 }
 
 // ways is branch for several targets.
-func (w *warp) ways(f *fragment, o *op, ways []way) *fragment {
+func (w *Warp) ways(f *fragment, o *Op, ways []way) *fragment {
 	// ways to one target are one
 	merged := ways[:0]
 next:
@@ -316,12 +317,12 @@ next:
 		f.pc = merged[0].pc
 		return w.meet(f)
 	}
-	return w.split(f, o.join, merged)
+	return w.split(f, o.Join, merged)
 }
 
-// fault stops the launch.
-func (w *warp) fault(kind Kind, lane int, format string, args ...any) {
-	in := w.op.in
+// Fault stops the launch.
+func (w *Warp) Fault(kind Kind, lane int, format string, args ...any) {
+	in := w.op.Instruction
 	m := w.block.m
 	fn := w.block.entry
 	if w.frame != nil {

@@ -1,4 +1,4 @@
-package ptxsim
+package machine
 
 import "fmt"
 
@@ -45,7 +45,7 @@ func (s stamp) clock() int   { return int(s & maxClock) }
 const atomicStamp stamp = 1 << 31
 
 // stamp is that of a lane now.
-func (w *warp) stamp(lane int) stamp {
+func (w *Warp) stamp(lane int) stamp {
 	return stamp(w.block.run)<<32 | stamp(w.index*32+lane)<<clockBits | stamp(w.clock)
 }
 
@@ -84,10 +84,10 @@ func (s *shadow) split() {
 }
 
 // cells are those of n bytes from off on, which are aligned to n.
-func (r *region) cells(off, n int) []cell {
+func (r *Region) cells(off, n int) []cell {
 	s := &r.races
 	if s.pages == nil {
-		s.pages = make([][]cell, (len(r.data)+4*cellsPerPage-1)/(4*cellsPerPage))
+		s.pages = make([][]cell, (len(r.Data)+4*cellsPerPage-1)/(4*cellsPerPage))
 	}
 	if n < 4 && !s.small {
 		s.split()
@@ -104,7 +104,7 @@ func (r *region) cells(off, n int) []cell {
 
 // before says whether an access with stamp s is ordered before what lane of w does now; first is the first run that is
 // not over for this memory.
-func (w *warp) before(s stamp, lane int, first uint32) bool {
+func (w *Warp) before(s stamp, lane int, first uint32) bool {
 	run := s.run()
 	if run < first {
 		return true
@@ -128,7 +128,7 @@ func (w *warp) before(s stamp, lane int, first uint32) bool {
 }
 
 // raceRead notes a read of n bytes by a lane and stops when it races with a write.
-func (w *warp) raceRead(r *region, off, n, lane int, first uint32, atomic bool) {
+func (w *Warp) raceRead(r *Region, off, n, lane int, first uint32, atomic bool) {
 	me := w.stamp(lane)
 	if atomic {
 		me |= atomicStamp
@@ -148,7 +148,7 @@ func (w *warp) raceRead(r *region, off, n, lane int, first uint32, atomic bool) 
 }
 
 // raceWrite notes a write.
-func (w *warp) raceWrite(r *region, off, n, lane int, first uint32, atomic bool) {
+func (w *Warp) raceWrite(r *Region, off, n, lane int, first uint32, atomic bool) {
 	me := w.stamp(lane)
 	if atomic {
 		me |= atomicStamp
@@ -187,7 +187,7 @@ func several(old, new stamp) stamp {
 }
 
 // race stops with what is known of the two accesses.
-func (w *warp) race(r *region, off, n, lane int, does, did string, s stamp) {
+func (w *Warp) race(r *Region, off, n, lane int, does, did string, s stamp) {
 	other, why := "", "no barrier is between them"
 	switch {
 	case s.run() != w.block.run || s.several() == severalRuns:
@@ -201,6 +201,6 @@ func (w *warp) race(r *region, off, n, lane int, does, did string, s stamp) {
 	default:
 		other = fmt.Sprintf("thread %v", w.block.threadID(s.thread()))
 	}
-	w.fault(Race, lane, "this thread %s %d bytes at byte %d of %s that %s %s, and %s", does, n, off, r.name, other, did,
+	w.Fault(Race, lane, "this thread %s %d bytes at byte %d of %s that %s %s, and %s", does, n, off, r.name, other, did,
 		why)
 }

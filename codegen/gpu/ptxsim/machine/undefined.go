@@ -1,9 +1,7 @@
-package ptxsim
+package machine
 
 import (
 	"math/bits"
-
-	"healc/codegen/gpu/ptx"
 )
 
 // Note [Undefined registers]
@@ -20,34 +18,30 @@ import (
 type undefinedness struct {
 	some  []uint32 // lanes of a slot with at least one such bit
 	whole []uint32 // lanes of a slot where all bits are such
-	bits  []lanes  // the bits, for lanes in some and not in whole
+	bits  []Lanes  // the bits, for lanes in some and not in whole
 	preds []uint32
 }
 
-// propagation is how undefined bits of operands become undefined bits of results.
-type propagation uint8
+// Propagation is how undefined bits of operands become undefined bits of results.
+type Propagation uint8
 
+// The ways of propagation.
 const (
-	spreadAll     propagation = iota // one bit makes the whole result undefined
-	spreadMoves                      // the instruction moves bits of some operands
-	spreadBitwise                    // each bit depends on the same bits of the operands
-	spreadAnd                        // as bitwise, but 0 and anything is 0
-	spreadOr                         // as bitwise, but 1 or anything is 1
-	spreadUp                         // a bit changes the bits above it: sums and products
-	spreadHalves                     // both halves are apart
-	spreadSelect                     // selp
+	SpreadAll     Propagation = iota // one bit makes the whole result undefined
+	SpreadMoves                      // the instruction moves bits of some operands
+	SpreadBitwise                    // each bit depends on the same bits of the operands
+	SpreadAnd                        // as bitwise, but 0 and anything is 0
+	SpreadOr                         // as bitwise, but 1 or anything is 1
+	SpreadUp                         // a bit changes the bits above it: sums and products
+	SpreadHalves                     // both halves are apart
+	SpreadSelect                     // those of the operand that a predicate selects
 )
 
-// moves says that the instruction moves the bits of these operands of type t, as the others say.
-func (c *compiler) moves(t ptx.Type, slots ...int32) {
-	c.o.spread, c.o.moved, c.o.width = spreadMoves, slots, t.Bits()
-}
-
 // start makes the registers of lanes m undefined, and those of other lanes and the slots that are no registers defined.
-func (u *undefinedness) start(f *function, m uint32) {
+func (u *undefinedness) start(f *Function, m uint32) {
 	if u.some == nil {
-		*u = undefinedness{make([]uint32, f.nvals), make([]uint32, f.nvals), make([]lanes, f.nvals),
-			make([]uint32, f.npreds)}
+		*u = undefinedness{make([]uint32, f.Values), make([]uint32, f.Values), make([]Lanes, f.Values),
+			make([]uint32, f.Predicates)}
 	}
 	for i := range u.some {
 		u.some[i], u.whole[i] = m, m
@@ -55,36 +49,36 @@ func (u *undefinedness) start(f *function, m uint32) {
 	for i := range u.preds {
 		u.preds[i] = m
 	}
-	for i := range f.fixed {
-		u.some[f.fixed[i].slot] = 0
+	for i := range f.Fixed {
+		u.some[f.Fixed[i].Slot] = 0
 	}
 }
 
-// undefine makes the result of a division by zero in some lanes undefined.
-func (w *warp) undefine(slot int32, m uint32) {
+// Undefine makes the result of a division by zero in some lanes undefined.
+func (w *Warp) Undefine(slot int32, m uint32) {
 	fr := w.frame
 	if !fr.tracking {
 		fr.tracking = true
 		fr.undefined.start(fr.fn, 0)
 	}
 	if fr.divided == nil {
-		fr.divided = w.op.in
+		fr.divided = w.op.Instruction
 	}
 	fr.undefined.some[slot] |= m
 	fr.undefined.whole[slot] |= m
 }
 
 // useUndefined stops at a use of an undefined value that matters.
-func (w *warp) useUndefined(lane int, what string) {
+func (w *Warp) useUndefined(lane int, what string) {
 	switch fr := w.frame; {
 	case fr.divided == nil:
-		w.fault(Uninitialised, lane, "%s depends on a register that was never written", what)
-	case fr.fn.tracked:
-		w.fault(Uninitialised, lane,
+		w.Fault(Uninitialised, lane, "%s depends on a register that was never written", what)
+	case fr.fn.Tracked:
+		w.Fault(Uninitialised, lane,
 			"%s depends on a register that was never written, or on the division by zero at line %d", what,
 			fr.divided.Line)
 	default:
-		w.fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.Line,
+		w.Fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.Line,
 			w.block.m.Line(fr.divided.Line))
 	}
 }
@@ -111,83 +105,83 @@ func (u *undefinedness) set(slot int32, i int, b uint64) {
 }
 
 // track passes undefined bits from the operands of o to its results, before o runs in the lanes of m.
-func (w *warp) track(o *op, m uint32) {
+func (w *Warp) track(o *Op, m uint32) {
 	u := &w.frame.undefined
 	any := uint32(0)
-	for _, s := range o.uses {
+	for _, s := range o.Uses {
 		any |= u.some[s]
 	}
-	for _, s := range o.puses {
-		if s != o.guard {
+	for _, s := range o.PredicateUses {
+		if s != o.Guard {
 			any |= u.preds[s]
 		}
 	}
 	any &= m
 	// the common case: everything is defined
-	for _, d := range o.defs {
+	for _, d := range o.Defs {
 		u.some[d] &^= m &^ any
 	}
-	for _, d := range o.pdefs {
+	for _, d := range o.PredicateDefs {
 		u.preds[d] &^= m &^ any
 	}
 	if any == 0 {
 		return
 	}
-	if o.spread == spreadMoves {
+	if o.Spread == SpreadMoves {
 		w.trackMoves(o, any)
 		return
 	}
-	each(any, func(i int) { w.trackLane(o, i) })
+	EachLane(any, func(i int) { w.trackLane(o, i) })
 }
 
 // trackLane is track for a lane in which an operand has an undefined bit.
-func (w *warp) trackLane(o *op, i int) {
+func (w *Warp) trackLane(o *Op, i int) {
 	u := &w.frame.undefined
 	var all uint64 // of all operands, of the bits that count
-	for k, s := range o.uses {
-		all |= u.of(s, i) & o.counts[k]
+	for k, s := range o.Uses {
+		all |= u.of(s, i) & o.UsedBits[k]
 	}
 	p := false
-	for _, s := range o.puses {
-		if s != o.guard {
+	for _, s := range o.PredicateUses {
+		if s != o.Guard {
 			p = p || u.preds[s]>>i&1 != 0
 		}
 	}
-	if o.effect && (all != 0 || p) {
+	if o.Effect && (all != 0 || p) {
 		w.useUndefined(i, "an operand")
 	}
-	if o.loads {
+	if o.Loads {
 		all, p = 0, false
 	}
 	b := uint64(0)
 	switch {
-	case o.spread == spreadSelect:
-		switch holds := w.pred(o.selp, o.selNot)>>i&1 != 0; {
-		case u.preds[o.selp]>>i&1 != 0:
+	case o.Spread == SpreadSelect:
+		switch holds := w.Pred(o.Selector, o.SelectorNegated)>>i&1 != 0; {
+		case u.preds[o.Selector]>>i&1 != 0:
 			b = ^uint64(0)
 		case holds:
-			b = u.of(o.sel[0], i)
+			b = u.of(o.Selected[0], i)
 		default:
-			b = u.of(o.sel[1], i)
+			b = u.of(o.Selected[1], i)
 		}
 	case p:
 		b = ^uint64(0)
 		p = !w.predDecided(o, i)
 	case all == 0:
-	case o.spread == spreadBitwise:
+	case o.Spread == SpreadBitwise:
 		b = all
-	case o.spread == spreadAnd, o.spread == spreadOr:
+	case o.Spread == SpreadAnd, o.Spread == SpreadOr:
 		b = all
-		for _, s := range o.operands {
-			v := w.vals[s][i]
-			if o.spread == spreadOr {
+		for _, s := range o.Operands {
+			v := w.Values[s][i]
+			if o.Spread == SpreadOr {
 				v = ^v
 			}
 			b &= v | u.of(s, i) // a defined 0 decides
 		}
-	case o.spread == spreadUp:
+	case o.Spread == SpreadUp:
 		b = -(uint64(1) << bits.TrailingZeros64(all))
-	case o.spread == spreadHalves:
+	case o.Spread == SpreadHalves:
 		if all&0xffff != 0 {
 			b |= 0xffff
 		}
@@ -197,12 +191,12 @@ func (w *warp) trackLane(o *op, i int) {
 	default:
 		b = ^uint64(0)
 	}
-	for _, d := range o.defs {
+	for _, d := range o.Defs {
 		u.set(d, i, b)
 	}
-	for k, d := range o.pdefs {
+	for k, d := range o.PredicateDefs {
 		undefined := p || all != 0
-		if o.spread == spreadHalves && !p && len(o.pdefs) == 2 {
+		if o.Spread == SpreadHalves && !p && len(o.PredicateDefs) == 2 {
 			undefined = all>>(16*k)&0xffff != 0
 		}
 		u.preds[d] &^= 1 << i
@@ -213,14 +207,14 @@ func (w *warp) trackLane(o *op, i int) {
 }
 
 // predDecided says whether and.pred or or.pred of an undefined operand is decided by the other one.
-func (w *warp) predDecided(o *op, i int) bool {
+func (w *Warp) predDecided(o *Op, i int) bool {
 	u := &w.frame.undefined
-	if o.decides == 0 || len(o.puses) < 2 {
+	if o.Decides == 0 || len(o.PredicateUses) < 2 {
 		return false
 	}
-	for k, s := range o.puses[:2] {
-		v := w.pred(s, o.negated[k])>>i&1 != 0
-		if u.preds[s]>>i&1 == 0 && v == (o.decides > 0) {
+	for k, s := range o.PredicateUses[:2] {
+		v := w.Pred(s, o.PredicatesNegated[k])>>i&1 != 0
+		if u.preds[s]>>i&1 == 0 && v == (o.Decides > 0) {
 			return true
 		}
 	}
@@ -228,47 +222,47 @@ func (w *warp) predDecided(o *op, i int) bool {
 }
 
 // trackMoves executes an instruction that moves bits on the undefined bits themselves.
-func (w *warp) trackMoves(o *op, m uint32) {
+func (w *Warp) trackMoves(o *Op, m uint32) {
 	u := &w.frame.undefined
-	for _, s := range o.uses {
-		if !contains(o.moved, s) && u.some[s]&m != 0 {
+	for _, s := range o.Uses {
+		if !contains(o.Moved, s) && u.some[s]&m != 0 {
 			// where the bits go is undefined
-			each(u.some[s]&m, func(i int) {
-				for _, d := range o.defs {
+			EachLane(u.some[s]&m, func(i int) {
+				for _, d := range o.Defs {
 					u.set(d, i, ^uint64(0))
 				}
 			})
 			m &^= u.some[s]
 		}
 	}
-	saved := make([]lanes, 0, len(o.moved)+len(o.defs))
-	for _, s := range o.moved {
-		saved = append(saved, w.vals[s])
+	saved := make([]Lanes, 0, len(o.Moved)+len(o.Defs))
+	for _, s := range o.Moved {
+		saved = append(saved, w.Values[s])
 	}
-	for _, d := range o.defs {
-		saved = append(saved, w.vals[d])
+	for _, d := range o.Defs {
+		saved = append(saved, w.Values[d])
 	}
-	for k, s := range o.moved {
-		if contains(o.moved[:k], s) {
+	for k, s := range o.Moved {
+		if contains(o.Moved[:k], s) {
 			continue
 		}
-		width := mask(o.width)
-		each(m, func(i int) { w.vals[s][i] = u.of(s, i) & width })
+		width := ^uint64(0) >> (64 - o.MovedBits)
+		EachLane(m, func(i int) { w.Values[s][i] = u.of(s, i) & width })
 	}
-	o.run(w, m)
-	results := make([]lanes, len(o.defs))
-	for k, d := range o.defs {
-		results[k] = w.vals[d]
+	o.Run(w, m)
+	results := make([]Lanes, len(o.Defs))
+	for k, d := range o.Defs {
+		results[k] = w.Values[d]
 	}
 	for k := len(saved) - 1; k >= 0; k-- {
-		if k < len(o.moved) {
-			w.vals[o.moved[k]] = saved[k]
+		if k < len(o.Moved) {
+			w.Values[o.Moved[k]] = saved[k]
 		} else {
-			w.vals[o.defs[k-len(o.moved)]] = saved[k]
+			w.Values[o.Defs[k-len(o.Moved)]] = saved[k]
 		}
 	}
-	for k, d := range o.defs {
-		each(m, func(i int) { u.set(d, i, results[k][i]) })
+	for k, d := range o.Defs {
+		EachLane(m, func(i int) { u.set(d, i, results[k][i]) })
 	}
 }
 
@@ -282,8 +276,8 @@ func contains(s []int32, x int32) bool {
 }
 
 // trackGuard stops when the guard has no value.
-func (w *warp) trackGuard(o *op, m uint32) {
-	if u := w.frame.undefined.preds[o.guard] & m; u != 0 {
-		w.useUndefined(lane(u), "the condition")
+func (w *Warp) trackGuard(o *Op, m uint32) {
+	if u := w.frame.undefined.preds[o.Guard] & m; u != 0 {
+		w.useUndefined(FirstLane(u), "the condition")
 	}
 }
