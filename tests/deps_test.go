@@ -4,6 +4,7 @@
 package tests
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -218,6 +219,45 @@ func TestImports(t *testing.T) {
 			t.Errorf("the table of imports lists %q, which has no Go file", r.pkg)
 		}
 	}
+}
+
+// maxFiles is how many files of Go a package may have, tests aside.
+const maxFiles = 25
+
+// TestPackageSizes: one look at the files of a package says what it has. A package with more files is two subjects, of
+// which one gets a package of its own.
+func TestPackageSizes(t *testing.T) {
+	for _, p := range tooLarge(goFiles(t)) {
+		t.Error(p)
+	}
+	small, large := make([]string, maxFiles), make([]string, maxFiles+1)
+	for i := range large {
+		large[i] = fmt.Sprintf("a/large/%d.go", i)
+	}
+	for i := range small {
+		small[i] = fmt.Sprintf("a/%d.go", i)
+	}
+	got := tooLarge(append(small, large...))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "package a/large has 26 ") {
+		t.Errorf("of %d and %d files, these are too many: %q", len(small), len(large), got)
+	}
+}
+
+// tooLarge says which packages have too many of these files.
+func tooLarge(files []string) []string {
+	count := map[string]int{}
+	for _, file := range files {
+		count[path.Dir(filepath.ToSlash(file))]++
+	}
+	var out []string
+	for pkg, n := range count {
+		if n > maxFiles {
+			out = append(out, fmt.Sprintf(
+				"package %s has %d files, and %d are possible: give one of its subjects a package", pkg, n, maxFiles))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func isFile(path string) bool {
