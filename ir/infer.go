@@ -83,7 +83,7 @@ func (k AttrKind) holds(v any) bool {
 	case AttrDType:
 		var t types.DType
 		t, ok = v.(types.DType)
-		ok = ok && t != types.Invalid && t <= types.String
+		ok = ok && (t.Converts() || t == types.String)
 	case AttrDim:
 		_, ok = v.(types.Dim)
 	case AttrDims:

@@ -279,6 +279,8 @@ func castOfCast(c *canonicalizer, op *ir.Op) []*ir.Value {
 func holds(b, a types.DType) bool {
 	mantissa := map[types.DType]int{types.F16: 11, types.BF16: 8, types.F32: 24, types.F64: 53}
 	switch {
+	case a.IsStored() || b.IsStored(): // NaN has several bits there, which a conversion and back makes one
+		return false
 	case a == b || a == types.Bool:
 		return true
 	case b == types.Bool:

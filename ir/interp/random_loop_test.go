@@ -10,6 +10,9 @@ import (
 
 // arithmetic combines two scalars of one type into another of that type.
 func (g *gen) arithmetic(b *ir.Builder, x, y *ir.Value) *ir.Value {
+	if !x.Type.Elem.Computes() {
+		return y
+	}
 	if x.Type.Elem == types.Bool {
 		return b.Emit(ops.Ne, nil, x, y)
 	}

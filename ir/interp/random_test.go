@@ -39,6 +39,9 @@ func newGen(rng *rand.Rand) *gen {
 
 func (g *gen) dtype() types.DType { return g.dtypeOf(types.DTypes...) }
 
+// operand is a type that operations compute with.
+func (g *gen) operand() types.DType { return g.dtypeOf(types.Operands...) }
+
 func (g *gen) dtypeOf(ts ...types.DType) types.DType {
 	if g.real != nil {
 		return types.F64
@@ -193,7 +196,7 @@ func (g *gen) pointwise(d *ir.OpDef) (ir.A, []*ir.Value, []*ir.Block) {
 		}
 		args[i] = g.param(t)
 	}
-	if d == ops.Cast {
+	if d == ops.Cast || d == ops.Bitcast {
 		return ir.A{"to": g.dtype()}, args, nil
 	}
 	return nil, args, nil
@@ -373,12 +376,12 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		return ir.A{"shape": shape}, nil, []*ir.Block{body}
 	},
 	"fold": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
-		x := g.tensor(g.dtype())
+		x := g.tensor(g.operand())
 		init := g.Intn(2) == 0
 		acc := types.Scalar(x.Elem)
 		var args []*ir.Value
 		if init {
-			acc.Elem = g.dtype()
+			acc.Elem = g.operand()
 			args = append(args, g.param(acc))
 		}
 		body := &ir.Block{}

@@ -98,7 +98,7 @@ func (v *verifier) start(owner any, ts []types.DType, params []Param) {
 	v.reads, v.written = map[int]string{}, map[int]bool{}
 	v.defined, v.visible = make([]bool, len(ts)), make([]bool, len(ts))
 	for r, t := range ts {
-		if !t.IsNumber() && t != types.Bool {
+		if !t.Converts() {
 			v.note(owner, "value %d has the type %s", r, t)
 		}
 	}

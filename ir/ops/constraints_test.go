@@ -95,6 +95,10 @@ var negatives = []negative{
 	{"select_C3", tys("bool[2]", "i32[2]", "i32[3]"), nil, nil, "2 and 3 differ"},
 	{"cast_C1", tys("string"), ir.A{"to": types.I32}, nil, "not string"},
 	{"cast_C2", tys("i32"), ir.A{"to": types.String}, nil, "i32 cannot become string"},
+	{"bitcast_C1", tys("string"), ir.A{"to": types.I32}, nil, "not from string to i32"},
+	{"bitcast_C1", tys("u8"), ir.A{"to": types.Bool}, nil, "not from u8 to bool"},
+	{"bitcast_C2", tys("f32"), ir.A{"to": types.I64}, nil, "f32 has 32 bits and i64 64"},
+	{"eq_C1", tys("e8m0", "e8m0"), nil, nil, "`==` does not compute with e8m0, in which elements are only stored"},
 
 	{"broadcast_C1", tys("string"), ir.A{"shape": sh("2")}, nil, "not string"},
 	{"broadcast_C2", tys("f32[2,3]"), ir.A{"shape": sh("3")}, nil, "the ranks are 2 and 1"},
@@ -293,7 +297,8 @@ func familyNegatives(d *ir.OpDef) []negative {
 		}
 	}
 	switch {
-	case d.Class == ir.Pointwise && d != ops.Select && d != ops.Cast && d != ops.Require:
+	case d.Class == ir.Pointwise && d != ops.Select && d != ops.Cast && d != ops.Bitcast &&
+		d != ops.Require:
 		out := []negative{{d.Name + "_C1", repeat(wrong, wrong), attrs, nil, "not " + wrong}}
 		if d.Arity > 1 {
 			out = append(out,

@@ -42,9 +42,13 @@ func noGradient(d diag.Diagnostic) { panic(&ir.GradientError{Diagnostic: &d}) }
 
 // brokenPath stops it where cut makes integers of what is differentiated and back makes floats of these.
 func brokenPath(cut, back *ir.Op) {
+	what, becomes := "integers have no derivative", "an integer"
+	if d := cut.Type().Elem; d.IsStored() {
+		what, becomes = "what is stored as "+d.String()+" has no derivative", "an "+d.String()
+	}
 	noGradient(diag.Diagnostic{
-		Code: diag.CodeIntegerPath, Primary: diag.Label{Span: cut.Span, Text: "here it becomes an integer"},
-		Message: "the path of the gradient breaks: integers have no derivative",
+		Code: diag.CodeIntegerPath, Primary: diag.Label{Span: cut.Span, Text: "here it becomes " + becomes},
+		Message: "the path of the gradient breaks: " + what,
 		Related: []diag.Label{{Span: back.Span, Text: "here it is a float again"}},
 		Help: "`stop_gradient(x)` says that a value is meant as a constant; `floor`, `round` and `trunc` stay " +
 			"with floats",
@@ -499,17 +503,20 @@ func (f *flow) op(op *ir.Op) {
 		switch {
 		case r.Type.Elem.IsFloat() && op.Def.NoGrad == "":
 			facts := all
-			if op.Def == Cast && all.broken != nil {
+			if (op.Def == Cast || op.Def == Bitcast) && all.broken != nil {
 				facts.varied, facts.joined = true, &joint{all.broken, op}
 			}
 			f.take(r, facts)
-		case r.Type.Elem.IsInt() && all.broken != nil:
+		case cuts(r.Type.Elem) && all.broken != nil:
 			f.broken[r] = all.broken
-		case r.Type.Elem.IsInt() && all.varied && op.Def == Cast:
+		case cuts(r.Type.Elem) && all.varied && (op.Def == Cast || op.Def == Bitcast):
 			f.broken[r] = op
 		}
 	}
 }
+
+// cuts reports the types that a float becomes at the end of the path of derivatives.
+func cuts(d types.DType) bool { return d.IsInt() || d.IsStored() }
 
 // facts are what is true of one value.
 type facts struct {
@@ -541,7 +548,7 @@ func (f *flow) take(v *ir.Value, x facts) (changed bool) {
 			f.joined[v] = x.joined
 		}
 		f.varied[v] = f.varied[v] || x.varied
-	case e.IsInt() && x.broken != nil && f.broken[v] == nil:
+	case cuts(e) && x.broken != nil && f.broken[v] == nil:
 		f.broken[v], changed = x.broken, true
 	}
 	return changed

@@ -284,9 +284,9 @@ var _ = pointwise(Fma, ir.OpDef{
 
 // Comparisons. Every one with a NaN is false, but `!=` is true.
 
-var Eq = comparison("eq", "==", "equal to the second", ir.Commutative, elements, scalar.Emitter.Eq, "[1, 2] == [1, 2]")
+var Eq = comparison("eq", "==", "equal to the second", ir.Commutative, computed, scalar.Emitter.Eq, "[1, 2] == [1, 2]")
 
-var Ne = comparison("ne", "!=", "different from the second", ir.Commutative, elements, scalar.Emitter.Ne,
+var Ne = comparison("ne", "!=", "different from the second", ir.Commutative, computed, scalar.Emitter.Ne,
 	"([1, 2] != [1, 3]) == [false, true]")
 
 var Lt = comparison("lt", "<", "less than the second", 0, numbers, scalar.Emitter.Lt,
@@ -393,11 +393,7 @@ var _ = ir.Define(Cast, ir.OpDef{
 		return []types.Tensor{{Elem: to, Shape: args[0].Shape}}, nil
 	},
 	Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
-		from, to := e.TypeOf(x[0]), op.DType("to")
-		if to == types.Bool && from != types.Bool {
-			return e.Ne(x[0], e.Int(from, 0))
-		}
-		return e.Cast(to, x[0])
+		return elementary.Convert(e, op.DType("to"), x[0])
 	},
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		x := op.Args[0]
@@ -407,10 +403,58 @@ var _ = ir.Define(Cast, ir.OpDef{
 		t.Add(x, t.Emit(Cast, ir.A{"to": x.Type.Elem}, cts[0]))
 	}),
 	Constraints: []ir.Constraint{
-		{Name: "C1", Text: "the operand holds numbers or bools"},
-		{Name: "C2", Text: "the result holds numbers or bools"},
+		{Name: "C1", Text: "the operand holds numbers or bools, or what is stored for numbers"},
+		{Name: "C2", Text: "the result does, too"},
 	},
 	Example: "([1.9, -1.9] as i32) == [1, -1]",
+})
+
+// Bitcast is for formats: what a file or another program lays out as bytes. Which NaN a float is nobody promises, so
+// that its bits are those of one of them.
+var Bitcast = ir.Declare("bitcast")
+var _ = ir.Define(Bitcast, ir.OpDef{
+	Class: ir.Pointwise, Surface: "bitcast", Arity: 1, Traits: ir.Cheap,
+	Brackets: "type", Params: []ir.Param{{Name: "x"}},
+	Summary: "The elements of another type that have the same bits; every NaN of a float has those of one of them.",
+	Attrs:   []ir.AttrDef{{Name: "to", Kind: ir.AttrDType, Doc: "the element type of the result"}},
+	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		from, to := args[0].Elem, attrs[0].(types.DType)
+		for _, d := range []types.DType{from, to} {
+			if d == types.Bool || !elements.has(d) {
+				return nil, broken("C1", "`bitcast` goes from one type of numbers to another, not from %s to %s",
+					from, to)
+			}
+		}
+		if from.Bits() != to.Bits() {
+			return nil, broken("C2", "%s has %d bits and %s %d", from, from.Bits(), to, to.Bits())
+		}
+		return []types.Tensor{{Elem: to, Shape: args[0].Shape}}, nil
+	},
+	Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
+		from, to := e.TypeOf(x[0]), op.DType("to")
+		r := e.Bitcast(to, x[0])
+		if !from.IsFloat() || from == to {
+			return r
+		}
+		nan := map[types.DType]uint64{types.F16: 0x7e00, types.BF16: 0x7fc0, types.F32: 0x7fc00000,
+			types.F64: 0x7ff8 << 48}
+		return e.Select(e.Eq(x[0], x[0]), r, e.Bits(to, nan[from]))
+	},
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		x := op.Args[0]
+		if cut := t.broken[x]; cut != nil {
+			brokenPath(cut, op)
+		}
+		if x.Type.Elem != op.DType("to") {
+			brokenPath(op, op)
+		}
+		t.Add(x, cts[0])
+	}),
+	Constraints: []ir.Constraint{
+		{Name: "C1", Text: "the operand and the result hold numbers, or what is stored for numbers"},
+		{Name: "C2", Text: "both types have the same number of bits"},
+	},
+	Example: "bitcast[u32]([1.0, -2.0]) == [0x3f800000, 0xc0000000]",
 })
 
 // Functions of the bits of integers, of every width. Both operands of a shift have one type, like all operands of

@@ -58,7 +58,7 @@ func inferSort(what string, result types.DType) func(args []types.Tensor, attrs 
 	error) {
 	return func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		x, axis := args[0], attrs[0].(int64)
-		if err := requireIn("C1", what, elements, x); err != nil {
+		if err := requireIn("C1", what, computed, x); err != nil {
 			return nil, err
 		}
 		if axis < 0 || axis >= int64(x.Rank()) {

@@ -16,7 +16,7 @@ var _ = ir.Define(Const, ir.OpDef{
 	Attrs:   []ir.AttrDef{{Name: "value", Kind: ir.AttrArray, Doc: "the elements"}},
 	Infer: func(_ []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		a := attrs[0].(*ir.Array)
-		if a.DType == types.Invalid || a.DType > types.String {
+		if !a.DType.Converts() && a.DType != types.String {
 			return nil, broken("C1", "a constant has an element type")
 		}
 		n := int64(1)

@@ -23,7 +23,8 @@ var (
 	floats   = dtypeSet{"float", types.DType.IsFloat}
 	integers = dtypeSet{"integer", types.DType.IsInt}
 	bools    = dtypeSet{"bool", func(d types.DType) bool { return d == types.Bool }}
-	elements = dtypeSet{"number or bool", func(d types.DType) bool { return d == types.Bool || d.IsNumber() }}
+	computed = dtypeSet{"number or bool", types.DType.Computes}
+	elements = dtypeSet{"number or bool", types.DType.Converts}
 	indices  = dtypeSet{"i32 or i64", func(d types.DType) bool { return d == types.I32 || d == types.I64 }}
 )
 
@@ -37,6 +38,9 @@ func requireIn(c, what string, s dtypeSet, t types.Tensor) error {
 		err = broken(c, "%s needs an %s, not %s", what, s.name, t)
 	}
 	switch {
+	case t.Elem.IsStored():
+		err.Msg, err.Stored = what+" does not compute with "+t.Elem.String()+", in which elements are only stored", true
+		err.Help = "convert it first: `x as f32`"
 	case s.name == floats.name && t.Elem.IsInt():
 		err.Help = "convert it first: `x as f32`"
 	case s.name == numbers.name && t.Elem == types.Bool:

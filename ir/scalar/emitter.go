@@ -189,10 +189,13 @@ func IntBits(t types.DType, n int64) uint64 {
 	if t.IsInt() {
 		return uint64(n) & (1<<(t.Bits()-1)<<1 - 1)
 	}
+	if t.IsStored() {
+		return FloatBits(t, float64(n))
+	}
 	return EvalInstr(Cast, t, types.I64, uint64(n))
 }
 
-// FloatBits returns the bits of x rounded to the float type t.
+// FloatBits returns the bits of x rounded to t, a float type or one that is only stored.
 func FloatBits(t types.DType, x float64) uint64 {
 	switch t {
 	case types.F64:
@@ -203,6 +206,8 @@ func FloatBits(t types.DType, x float64) uint64 {
 		return uint64(F16Bits(OddF32(x)))
 	case types.BF16:
 		return uint64(BF16Bits(OddF32(x)))
+	case types.F8E4M3, types.F8E5M2, types.E8M0:
+		return uint64(types.StoredBits(t, OddF32(x)))
 	}
 	panic("BUG: FloatBits of " + t.String())
 }

@@ -68,7 +68,7 @@ func TestInstructions(t *testing.T) {
 }
 
 func TestCast(t *testing.T) {
-	for _, src := range types.DTypes {
+	for _, src := range types.Operands {
 		vals := scalartest.Edges(src)
 		if src.Bits() == 64 && src.IsInt() { // ties of every float type, with and without a bit below
 			for _, p := range []int{8, 11, 24, 53} {
@@ -85,7 +85,7 @@ func TestCast(t *testing.T) {
 					math.Float64bits(-x)+1)
 			}
 		}
-		for _, d := range types.DTypes {
+		for _, d := range types.Operands {
 			if d == src {
 				continue
 			}

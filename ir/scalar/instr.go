@@ -76,7 +76,7 @@ const (
 	Le
 
 	Select  // Bool, T, T: the second operand where the first is true, else the third
-	Cast    // number or bool to T, by language.md section 2: truncate and saturate, NaN to 0, wrap, round once
+	Cast    // numbers and bools to T, by language.md section 2: truncate and saturate, NaN to 0, wrap, round once
 	Bitcast // the same bits as another type of the same width
 
 	// Check fails the program when its Bool operand is false; imm is the CheckKind. It has no value.

@@ -54,7 +54,7 @@ func ParseCheckKind(name string) (CheckKind, bool) {
 
 // FormatBits returns the value of type t with the given bits: true, -3, 1.5, nan, -inf. Floats have the
 // shortest form that ParseBits reads back, always with a point, an exponent or letters; a NaN other
-// than the standard one shows its bits, as in nan(0x7fc00001).
+// than the standard one shows its bits, as in nan(0x7fc00001). Types that are only stored show their bits as a number.
 func FormatBits(t types.DType, bits uint64) string {
 	switch {
 	case t == types.Bool:
@@ -98,15 +98,18 @@ func shortest(t types.DType, bits uint64, v float64) string {
 	}
 }
 
-// FloatValue returns the value of a float of type t, which is always a float64.
+// FloatValue returns the value of a float of type t, or of one that is only stored, which is always a float64.
 func FloatValue(t types.DType, bits uint64) float64 {
+	if t.IsStored() {
+		return float64(types.StoredValue(t, uint8(bits)))
+	}
 	return math.Float64frombits(EvalInstr(Cast, types.F64, t, bits))
 }
 
 // ParseBits reads what FormatBits writes, and any other literal of Go's syntax for t.
 func ParseBits(t types.DType, s string) (uint64, error) {
 	fail := func() (uint64, error) { return 0, fmt.Errorf("%q is not a value of type %s", s, t) }
-	if !t.IsNumber() && t != types.Bool {
+	if !t.Converts() {
 		return fail()
 	}
 	if inner, ok := strings.CutPrefix(s, "nan("); ok && strings.HasSuffix(inner, ")") {
@@ -128,7 +131,7 @@ func ParseBits(t types.DType, s string) (uint64, error) {
 			return fail()
 		}
 		return IntBits(t, n), nil
-	case t.IsUnsigned():
+	case t.IsUnsigned() || t.IsStored():
 		n, err := strconv.ParseUint(s, 0, t.Bits())
 		if err != nil {
 			return fail()

@@ -76,7 +76,7 @@ func VerifyInstr(in Instr, typeOf func(Ref) types.DType) error {
 		}
 		return nil
 	}
-	if !t.IsNumber() && t != types.Bool {
+	if !t.Converts() {
 		return fmt.Errorf("a result cannot be %s", t)
 	}
 	switch in.Op {
@@ -85,7 +85,12 @@ func VerifyInstr(in Instr, typeOf func(Ref) types.DType) error {
 			return fmt.Errorf("the bits %#x do not fit %s", in.Imm, t)
 		}
 		return nil
-	case Param, Cast:
+	case Param:
+		return nil
+	case Cast:
+		if s := typeOf(args[0]); !s.Computes() || !t.Computes() {
+			return fmt.Errorf("it does not convert %s to %s", s, t)
+		}
 		return nil
 	case Bitcast:
 		if s := typeOf(args[0]); s.Bits() != t.Bits() {
@@ -117,6 +122,8 @@ func VerifyInstr(in Instr, typeOf func(Ref) types.DType) error {
 // accepts reports whether op is defined on operands of type t.
 func accepts(op Op, t types.DType) bool {
 	switch op {
+	case Min, Max, Eq, Ne, Lt, Le:
+		return t.Computes()
 	case Add, Sub, Mul, Div, Rem, Neg, Abs:
 		return t.IsNumber()
 	case Fma, Sqrt, Floor, Ceil, Trunc, Round, CopySign, MulExact, Flush:

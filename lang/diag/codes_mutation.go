@@ -35,6 +35,17 @@ var CodePlace = define(Entry{
 	Fixed:   "fn f(x: f32[3] on device, y: f32[3]) -> f32[3] on device = x + to_device(y)\n",
 })
 
+// CodeStored: an operation on elements that are only stored.
+var CodeStored = define(Entry{
+	Code:  "E0228",
+	Title: "nothing computes with a type that is only stored",
+	Text: "Elements are kept in f8e4m3, f8e5m2 and e8m0, moved and converted; arithmetic, comparisons and sorting " +
+		"take other types. " +
+		"`x as f32` is exact, and costs little: it becomes part of the kernel that reads x.",
+	Example: "fn f(x: f8e4m3[3]) -> f8e4m3[3] = x + x\n",
+	Fixed:   "fn f(x: f8e4m3[3]) -> f8e4m3[3] = (x as f32 + x as f32) as f8e4m3\n",
+})
+
 // CodeImmutable: an assignment to a name that was not declared with mut.
 var CodeImmutable = define(Entry{
 	Code:  "E0313",

@@ -233,7 +233,7 @@ var CodeNotConstant = define(Entry{
 var CodeCast = define(Entry{
 	Code:    "E0224",
 	Title:   "a value cannot be converted",
-	Text:    "`x as T` converts numbers and bools, element-wise on tensors, to the element type `T`.",
+	Text:    "`x as T` converts elements of every type, element-wise on tensors, to the element type `T`.",
 	Example: "fn f(s: string) -> i32 = s as i32\n",
 	Fixed:   "fn f(s: bool) -> i32 = s as i32\n",
 })

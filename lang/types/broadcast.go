@@ -11,6 +11,7 @@ type RuleError struct {
 	Axis       int     // the axis to mark, counted from the end (1 is the last); 0 for none
 	Why        string  // the reason under the mark: "2 and 3 differ, and neither is 1"
 	Help       string  // how to fix it, or ""
+	Stored     bool    // an operand is of a type that nothing computes with
 }
 
 func (e *RuleError) Error() string {

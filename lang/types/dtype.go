@@ -22,15 +22,22 @@ const (
 	F32
 	F64
 	String
+	F8E4M3 // what follows is stored and converted, and nothing computes with it
+	F8E5M2
+	E8M0
 )
 
-// DTypes lists every element type that can stand in a tensor, in table order.
-var DTypes = []DType{Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64}
+// Operands lists the element types that operations compute with, DTypes every one that can stand in a tensor, in table
+// order.
+var (
+	Operands = []DType{Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64}
+	DTypes   = append(Operands[:len(Operands):len(Operands)], F8E4M3, F8E5M2, E8M0)
+)
 
 var dtypeNames = [...]string{"invalid", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16",
-	"f32", "f64", "string"}
+	"f32", "f64", "string", "f8e4m3", "f8e5m2", "e8m0"}
 
-var dtypeBytes = [...]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 0}
+var dtypeBytes = [...]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 0, 1, 1, 1}
 
 // String returns the name that programs use.
 func (d DType) String() string {
@@ -76,5 +83,11 @@ func (d DType) IsInt() bool { return d >= I8 && d <= U64 }
 // IsNumber reports integers and floats.
 func (d DType) IsNumber() bool { return d >= I8 && d <= F64 }
 
-// Converts reports a number type or bool: those that `as` converts between.
-func (d DType) Converts() bool { return d == Bool || d.IsNumber() }
+// IsStored reports f8e4m3, f8e5m2 and e8m0: elements are kept in them and converted, and nothing computes with them.
+func (d DType) IsStored() bool { return d >= F8E4M3 && d <= E8M0 }
+
+// Computes reports a number type or bool: those that operations compute with.
+func (d DType) Computes() bool { return d == Bool || d.IsNumber() }
+
+// Converts reports every element type: those that `as` converts between.
+func (d DType) Converts() bool { return d.Computes() || d.IsStored() }

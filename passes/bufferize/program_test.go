@@ -491,9 +491,9 @@ func (g *generator) tabulate(s *scopeOf) {
 func (g *generator) fold(s *scopeOf, x *ir.Value) {
 	acc := x.Type.Elem
 	args := []*ir.Value{}
-	init := g.Intn(2) == 0
+	init := g.Intn(2) == 0 || !acc.Computes()
 	if init {
-		acc = g.dtype()
+		acc = types.Operands[g.Intn(len(types.Operands))]
 		args = append(args, g.scalarOf(s, acc, 1))
 	}
 	in := g.region(s, acc, x.Type.Elem)

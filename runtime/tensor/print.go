@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -56,6 +57,8 @@ func scalarText(dtype types.DType, bits uint64) string {
 		return strconv.FormatBool(bits != 0)
 	case dtype.IsFloat():
 		return floatScalarText(dtype, bits)
+	case dtype.IsStored():
+		return floatScalarText(types.F32, storedAsF32(dtype, bits))
 	}
 	return intText(dtype, bits)
 }
@@ -107,16 +110,29 @@ func (p *printer) visit(axis int, at int64, f func(bits uint64)) {
 	}
 }
 
+// storedAsF32 is the bits of the f32 that has the value of an element of a type that is only stored. It prints as that.
+func storedAsF32(dtype types.DType, bits uint64) uint64 {
+	return uint64(math.Float32bits(types.StoredValue(dtype, uint8(bits))))
+}
+
+// floatFormat prints elements as the floats of a type whose bits as gives.
+func (p *printer) floatFormat(dtype types.DType, as func(uint64) uint64) func(uint64) string {
+	f := newFloatFormat(dtype)
+	p.visit(0, 0, func(bits uint64) { f.see(as(bits)) })
+	f.choose()
+	p.visit(0, 0, func(bits uint64) { f.measure(as(bits)) })
+	f.reserve()
+	return func(bits uint64) string { return f.text(as(bits)) }
+}
+
 // chooseFormat looks at the printed elements and returns how to print each.
 func (p *printer) chooseFormat() func(uint64) string {
 	dtype := p.t.DType
 	if dtype.IsFloat() {
-		f := newFloatFormat(dtype)
-		p.visit(0, 0, f.see)
-		f.choose()
-		p.visit(0, 0, f.measure)
-		f.reserve()
-		return f.text
+		return p.floatFormat(dtype, func(bits uint64) uint64 { return bits })
+	}
+	if dtype.IsStored() {
+		return p.floatFormat(types.F32, func(bits uint64) uint64 { return storedAsF32(dtype, bits) })
 	}
 	text := func(bits uint64) string { return intText(dtype, bits) }
 	width := 0

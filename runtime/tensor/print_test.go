@@ -85,3 +85,30 @@ func TestFormatBF16(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestFormatStored: what is only stored prints as the f32 of the same value.
+func TestFormatStored(t *testing.T) {
+	noLeaks(t)
+	for _, c := range []struct {
+		dtype types.DType
+		bits  []uint64
+		want  string
+	}{
+		{types.F8E4M3, []uint64{0x38, 0x7e, 0xb0, 0x7f}, "[  1.  448.   -0.5   nan]"},
+		{types.F8E5M2, []uint64{0x3c, 0x7c, 0xfc}, "[  1.  inf -inf]"},
+		{types.E8M0, []uint64{127, 128, 126}, "[1.  2.  0.5]"},
+		{types.E8M0, []uint64{0}, "[5.877472e-39]"},
+	} {
+		x := must(t)(tensor.FromBits(c.dtype, []int64{int64(len(c.bits))}, c.bits))
+		if got := formatted(t, x); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.dtype, got, c.want)
+		}
+	}
+	x := must(t)(tensor.FromBits(types.F8E4M3, nil, []uint64{0x7e}))
+	if got := formatted(t, x); got != "448.0" {
+		t.Errorf("got %s", got)
+	}
+	if s, err := tensor.Slice[uint8](x); err != nil || s[0] != 0x7e {
+		t.Errorf("its bits are %v, %v", s, err)
+	}
+}

@@ -36,8 +36,8 @@ func philox(seed uint64, stream uint32, block uint64) [4]uint32 {
 }
 
 // Rand returns a tensor of random numbers: floats uniform in [0, 1), as multiples of 2^-p where p is the type's
-// precision (11 bits for f16, 8 for bf16, 24 for f32, 53 for f64); integers uniform over all values of their
-// type; bools true half of the time.
+// precision (4 bits for f8e4m3, 3 for f8e5m2, 11 for f16, 8 for bf16, 24 for f32, 53 for f64); powers of two from 2^-8
+// to 2^7 for e8m0; integers uniform over all values of their type; bools true half of the time.
 func Rand(dtype types.DType, seed uint64, shape ...int64) (*Tensor, error) {
 	t, err := New(dtype, shape...)
 	if err != nil {
@@ -78,6 +78,12 @@ func uniform32(dtype types.DType, w uint32) uint64 {
 		return uint64(types.F16Bits(float32(w>>21) * 0x1p-11))
 	case types.BF16:
 		return uint64(types.BF16Bits(float32(w>>24) * 0x1p-8))
+	case types.F8E4M3:
+		return uint64(types.StoredBits(dtype, float32(w>>28)*0x1p-4))
+	case types.F8E5M2:
+		return uint64(types.StoredBits(dtype, float32(w>>29)*0x1p-3))
+	case types.E8M0:
+		return uint64(127 - 8 + w>>28)
 	}
 	return uint64(w >> (32 - dtype.Bits()))
 }
@@ -151,13 +157,16 @@ func sinCosTurn(x float64) (sin, cos float64) {
 	return sin, cos
 }
 
-// floatBits rounds x to a float type: to f32 first for the 16-bit types, as every operation on them does.
+// floatBits rounds x to a float type, or one that is only stored: to f32 first for the narrow types, as every operation
+// on them does.
 func floatBits(dtype types.DType, x float64) uint64 {
 	switch dtype {
 	case types.F16:
 		return uint64(types.F16Bits(float32(x)))
 	case types.BF16:
 		return uint64(types.BF16Bits(float32(x)))
+	case types.F8E4M3, types.F8E5M2, types.E8M0:
+		return uint64(types.StoredBits(dtype, float32(x)))
 	case types.F32:
 		return uint64(math.Float32bits(float32(x)))
 	}
@@ -171,7 +180,7 @@ func Ones(dtype types.DType, shape ...int64) (*Tensor, error) {
 		return nil, fmt.Errorf("ones: %w", err)
 	}
 	one := uint64(1)
-	if dtype.IsFloat() {
+	if dtype.IsFloat() || dtype.IsStored() {
 		one = floatBits(dtype, 1)
 	}
 	for i := range t.Elems() {

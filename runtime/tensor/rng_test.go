@@ -38,7 +38,9 @@ func TestRandUniform(t *testing.T) {
 		var sum, least, most float64
 		for i, bits := range x.Bits() {
 			v := float64(bits) / (math.Ldexp(1, dtype.Bits()) - 1)
-			if dtype.IsFloat() {
+			if dtype == types.E8M0 { // one of 16 powers of two
+				v = (math.Log2(tensor.FloatValue(dtype, bits)) + 8) / 15
+			} else if dtype.IsFloat() || dtype.IsStored() {
 				v = tensor.FloatValue(dtype, bits)
 				if v >= 1 {
 					t.Fatalf("%v: %v", dtype, v)
@@ -52,6 +54,10 @@ func TestRandUniform(t *testing.T) {
 		// Six standard deviations of the mean, for a bool, which has the largest; and half a step of bf16,
 		// by which its mean is off the middle.
 		tolerance := 6/math.Sqrt(4*n) + 1.0/512
+		if d := map[types.DType]float64{types.F8E4M3: 16, types.F8E5M2: 8}[dtype]; d > 0 {
+			tolerance += 0.5 / d // half a step
+			most += 1 / d
+		}
 		if mean := sum / n; math.Abs(mean-0.5) > tolerance || least < 0 || least > 0.01 || most < 0.98 {
 			t.Errorf("%v: mean %v, from %v to %v", dtype, mean, least, most)
 		}
@@ -94,7 +100,7 @@ func TestOnesZerosIota(t *testing.T) {
 		zero := must(t)(tensor.Zeros(dtype, 2, 3))
 		for i, b := range one.Bits() {
 			v := float64(b)
-			if dtype.IsFloat() {
+			if dtype.IsFloat() || dtype.IsStored() {
 				v = tensor.FloatValue(dtype, b)
 			}
 			if v != 1 || zero.Bits()[i] != 0 {
@@ -102,9 +108,9 @@ func TestOnesZerosIota(t *testing.T) {
 			}
 		}
 		x, err := tensor.Iota(dtype, 300)
-		if dtype == types.Bool {
-			if err == nil || err.Error() != "iota: bool is no number type" {
-				t.Errorf("iota of bool: %v", err)
+		if !dtype.IsNumber() {
+			if err == nil || err.Error() != "iota: "+dtype.String()+" is no number type" {
+				t.Errorf("iota of %v: %v", dtype, err)
 			}
 			continue
 		}

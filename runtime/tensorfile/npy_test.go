@@ -126,6 +126,11 @@ func TestUnsupportedDTypes(t *testing.T) {
 		"write bf16[1]: unsupported dtype: .npy has no bf16; convert to f32 first" {
 		t.Errorf("bf16: %v", err)
 	}
+	x = must(t)(tensor.FromBits(types.F8E4M3, []int64{1}, []uint64{0x38}))
+	if err := WriteNpy(io.Discard, x); err == nil || err.Error() !=
+		"write f8e4m3[1]: unsupported dtype: .npy has no f8e4m3; convert to f32 first" {
+		t.Errorf("f8e4m3: %v", err)
+	}
 }
 
 // npyWith builds a .npy of version 1 around a header.

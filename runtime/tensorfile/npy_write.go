@@ -17,7 +17,8 @@ import (
 	"healc/runtime/tensor"
 )
 
-// npyDescr returns NumPy's name of a dtype. NumPy has none for bf16.
+// npyDescr returns NumPy's name of a dtype. NumPy has none for bf16 and the types that are only stored: what the
+// package ml_dtypes writes for them, raw bytes of a size, does not tell them apart.
 func npyDescr(d types.DType) (string, error) {
 	order := "<"
 	switch {
@@ -69,8 +70,8 @@ func npyPreamble(dtype types.DType, fortran bool, shape []int64) ([]byte, error)
 	return append(out, dict...), nil
 }
 
-// WriteNpy writes t in the .npy format, version 1: in Fortran order when its memory is, in C order otherwise. A bf16
-// tensor is an error.
+// WriteNpy writes t in the .npy format, version 1: in Fortran order when its memory is, in C order otherwise. A tensor
+// of bf16, f8e4m3, f8e5m2 or e8m0 is an error.
 func WriteNpy(w io.Writer, t *tensor.Tensor) error {
 	if err := t.HostErr(); err != nil {
 		return err

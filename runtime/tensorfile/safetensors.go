@@ -73,6 +73,7 @@ var safetensorsDTypes = map[string]types.DType{
 	"I8":   types.I8, "I16": types.I16, "I32": types.I32, "I64": types.I64,
 	"U8": types.U8, "U16": types.U16, "U32": types.U32, "U64": types.U64,
 	"F16": types.F16, "BF16": types.BF16, "F32": types.F32, "F64": types.F64,
+	"F8_E4M3": types.F8E4M3, "F8_E5M2": types.F8E5M2, "F8_E8M0": types.E8M0,
 }
 
 // OpenSafetensors opens a .safetensors file. A file that cannot be opened gives the error of os.Open, one with a wrong

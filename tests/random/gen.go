@@ -36,7 +36,8 @@ type Gen struct {
 // recorded by their seeds stay what they are.
 const since = 1 << 20
 
-var newer = map[string]bool{"stop": true, "split_matmul": true, "fourier": true, "fourier_rows": true}
+var newer = map[string]bool{"stop": true, "split_matmul": true, "fourier": true, "fourier_rows": true,
+	"bitcast": true}
 
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000
@@ -109,7 +110,10 @@ func (g *Gen) dtype() types.DType {
 	case 6:
 		return types.Bool
 	}
-	return types.DTypes[g.r.IntN(len(types.DTypes))]
+	if g.all {
+		return types.DTypes[g.r.IntN(len(types.DTypes))]
+	}
+	return types.Operands[g.r.IntN(len(types.Operands))]
 }
 
 // extent draws sizes around the boundaries that code has: nothing, one, vectors, lanes, chunks.

@@ -418,7 +418,7 @@ func makeFold(g *Gen, d *ir.OpDef) bool {
 		a, b := g.vals[n-2], g.vals[n-1]
 		if t.Elem.IsNumber() {
 			g.emit([]*ir.OpDef{ops.Add, ops.Mul, ops.Sub, ops.Max}[g.r.IntN(4)], nil, nil, a, b)
-		} else {
+		} else if t.Elem.Computes() {
 			g.emit([]*ir.OpDef{ops.And, ops.Eq, ops.Or}[g.r.IntN(3)], nil, nil, a, b)
 		}
 		return g.as(g.vals[len(g.vals)-1], t)

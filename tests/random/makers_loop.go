@@ -128,7 +128,9 @@ func makeScan(g *Gen, d *ir.OpDef) bool {
 		var out []*ir.Value
 		for k, a := range in[:accs] {
 			v := g.as([]*ir.Value{in[accs], in[(k+1)%accs]}[g.r.IntN(2)], a.Type)
-			if a.Type.Elem.IsNumber() {
+			if a.Type.Elem.IsStored() {
+				out = append(out, v)
+			} else if a.Type.Elem.IsNumber() {
 				out = append(out, g.b.Emit([]*ir.OpDef{ops.Add, ops.Mul, ops.Sub, ops.Min}[g.r.IntN(4)], nil, a, v))
 			} else {
 				out = append(out, g.b.Emit([]*ir.OpDef{ops.And, ops.Eq, ops.Or}[g.r.IntN(3)], nil, a, v))

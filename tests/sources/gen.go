@@ -114,7 +114,7 @@ func (g *gen) dtype() types.DType {
 		d := []types.DType{types.F32, types.F32, types.F64, types.I32, types.I32, types.I64, types.Bool,
 			types.Invalid}[g.r.IntN(8)]
 		if d == types.Invalid {
-			d = types.DTypes[g.r.IntN(len(types.DTypes))]
+			d = types.Operands[g.r.IntN(len(types.Operands))]
 		}
 		if d != g.generic && d.Converts() {
 			return d

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -117,7 +118,7 @@ func inDir(dir, path string) string {
 
 // generator is TYPE[EXTENTS]:NAME or TYPE[EXTENTS]:NAME(SEED).
 var generator = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*([a-z]+[0-9]*)\s*(?:\[([^\]]*)\])?\s*:\s*([A-Za-z_]+)\s*(?:\(([^)]*)\))?\s*$`)
+	return regexp.MustCompile(`^\s*([a-z][a-z0-9]*)\s*(?:\[([^\]]*)\])?\s*:\s*([A-Za-z_]+)\s*(?:\(([^)]*)\))?\s*$`)
 })
 
 // generators make tensors from a type and a seed; only the random ones take a seed.
@@ -246,9 +247,19 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 	if !ok || len(tree.Decls) != 1 {
 		return fail(&diag.Diagnostic{Message: "there is more than one value"})
 	}
-	array, list := check.CheckExpr(file, special(f.Body), p.Type)
+	want := p.Type
+	if want.Elem.IsStored() {
+		want.Elem = types.F32
+	}
+	array, list := check.CheckExpr(file, special(f.Body), want)
 	if list.HasErrors() {
 		return fail(list.Items[0])
+	}
+	if d := p.Type.Elem; d.IsStored() {
+		array.DType = d
+		for i, x := range array.Bits {
+			array.Bits[i] = uint64(types.StoredBits(d, math.Float32frombits(uint32(x))))
+		}
 	}
 	if array.DType == types.String {
 		return tensor.Text(array.Str), nil

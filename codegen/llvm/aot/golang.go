@@ -126,7 +126,7 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 	return bundle, nil
 }
 
-// goTypes are the Go types of scalars; those of half floats stay tensors.
+// goTypes are the Go types of scalars; those of 16-bit floats and of types that are only stored stay tensors.
 var goTypes = map[types.DType]string{
 	types.Bool: "bool", types.I8: "int8", types.I16: "int16", types.I32: "int32", types.I64: "int64",
 	types.U8: "uint8", types.U16: "uint16", types.U32: "uint32", types.U64: "uint64", types.F32: "float32",

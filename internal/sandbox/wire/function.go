@@ -61,7 +61,7 @@ func (f *Function) Verify() error {
 
 // verifyType checks a type.
 func verifyType(t types.Tensor) error {
-	if t.Elem == types.Invalid || t.Elem > types.String || t.Elem == types.String && len(t.Shape) > 0 ||
+	if !t.Elem.Converts() && t.Elem != types.String || t.Elem == types.String && len(t.Shape) > 0 ||
 		len(t.Shape) > MaxRank || t.Layout > types.Strided || t.Place > types.OnUnified {
 		return errors.New("a type is none")
 	}

@@ -49,6 +49,20 @@ func iotaCall(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree
 	return c.Apply(e.Loc, ops.Cast, ir.A{"to": elem}, out)
 }
 
+// bitcastCall is `bitcast[u16](x)`.
+func bitcastCall(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
+	if len(e.Generics) == 0 {
+		typeAndShape(c, e, "bitcast") // reports it
+		return tree.Bad(e.Loc)
+	}
+	to, ok := elemArgument(c, e, nil, types.Invalid)
+	x, _, ok1 := c.Value(args[0], nil, "the argument of `bitcast`")
+	if !ok || !ok1 {
+		return tree.Bad(e.Loc)
+	}
+	return c.Apply(e.Loc, ops.Bitcast, ir.A{"to": to}, x)
+}
+
 // oneHotCall is `one_hot(idx, n)`: a new last axis of extent n that is 1 at the position and 0 elsewhere, and
 // 0 everywhere for a position out of range. The elements are f32 unless the context or the brackets say
 // another type.

@@ -36,6 +36,7 @@ func specialCalls() map[*ir.OpDef]infer.Build {
 		ops.Concat: concatCall,
 		// the element type stands in brackets
 		ops.Iota:    iotaCall,
+		ops.Bitcast: bitcastCall,
 		ops.LoadNpy: loadCall,
 		// a reduction takes tuples of tensors, too, and that of a scalar is the scalar
 		ops.ReduceSum: reductionCall(ops.ReduceSum), ops.ReduceProd: reductionCall(ops.ReduceProd),

@@ -56,6 +56,9 @@ func multiply(c *infer.Checker, at diag.Span, xs []tree.Expr, product *ir.OpDef,
 		}
 		return tree.Bad(at)
 	}
+	if c.Stored("`@`", x, y) != nil {
+		return tree.Bad(at)
+	}
 	if a.Elem != b.Elem {
 		c.Differ(at, "`@`", x, y, nil).Label("%s", operands)
 		return tree.Bad(at)

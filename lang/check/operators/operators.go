@@ -91,6 +91,9 @@ func Elementwise(c *infer.Checker, at diag.Span, name string, o Operator, x, y t
 		}
 		return tree.Bad(at)
 	}
+	if c.Stored("`"+name+"`", x, y) != nil {
+		return tree.Bad(at)
+	}
 	if a.Elem != b.Elem {
 		c.Differ(at, "`"+name+"`", x, y, nil).Label("%s", operands)
 		return tree.Bad(at)
@@ -202,6 +205,9 @@ func unary(c *infer.Checker, e *ast.Unary, want types.Type) tree.Expr {
 		return tree.Bad(e.Loc)
 	}
 	t, ok := x.Type().(types.Tensor)
+	if c.Stored("`"+e.Op+"`", x) != nil {
+		return tree.Bad(e.Loc)
+	}
 	if _, err := op.Infer([]types.Tensor{types.Scalar(t.Elem)}, nil, nil); !ok || err != nil {
 		c.Errorf(diag.CodeOperands, e.Loc, "`%s` takes %s, not %s", e.Op, need, x.Type()).Label("%s", x.Type())
 		return tree.Bad(e.Loc)

@@ -43,6 +43,9 @@ func (c *Scope) Rule(code diag.Code, at diag.Span, err error) *report.Report {
 	if broken.Constraint == "G2" || broken.Constraint == "G3" {
 		code = diag.CodeExtent // the limits that hold for every operation
 	}
+	if broken.Stored {
+		code = diag.CodeStored
+	}
 	r := c.Errorf(code, at, "%s", broken.Msg)
 	r.Align(broken)
 	r.Help("%s", broken.Help)
@@ -54,6 +57,17 @@ func (c *Scope) Mismatch(at diag.Span, what string, want, got types.Type) *repor
 	r := c.Errorf(diag.CodeMismatch, at, "%s has to be %s, not %s", what, want, got).Label("%s", got)
 	r.Explain(at, want, got)
 	return r
+}
+
+// Stored reports an operand x of what, of a type that nothing computes with. It is nil for any other.
+func (c *Scope) Stored(what string, xs ...tree.Expr) *report.Report {
+	for _, x := range xs {
+		if d := types.ElemOf(x.Type()); d.IsStored() {
+			return c.Errorf(diag.CodeStored, x.Span(), "%s does not compute with %s, in which elements are only stored",
+				what, d).Label("%s", x.Type()).Help("convert it: `%s`", report.CastText(x.Span(), types.F32))
+		}
+	}
+	return nil
 }
 
 // Differ reports operands of two element types. Not nil, takes says which types of operands there can be.

@@ -23,10 +23,10 @@ type TypeParam struct {
 	Bound string
 }
 
-// Bounds are the element types that each bound stands for, in table order.
+// Bounds are the element types that each bound stands for, in table order: those that operations compute with.
 var Bounds = func() map[string][]types.DType {
-	m := map[string][]types.DType{"any": types.DTypes}
-	for _, d := range types.DTypes {
+	m := map[string][]types.DType{"any": types.Operands}
+	for _, d := range types.Operands {
 		switch {
 		case d.IsFloat():
 			m["float"] = append(m["float"], d)

@@ -69,7 +69,7 @@ func FloatConst(x float64, at diag.Span) Expr {
 func NumberConst(d types.DType, n int64, at diag.Span) Expr {
 	bits := uint64(n)
 	switch {
-	case d.IsFloat():
+	case d.IsFloat() || d.IsStored():
 		bits = scalar.FloatBits(d, float64(n))
 	case d.IsInt():
 		bits = scalar.IntBits(d, n)
