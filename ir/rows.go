@@ -39,6 +39,8 @@ type RowPull interface {
 	Apart(n types.Dim, each int64, body func(i scalar.Ref))
 	// When runs body if cond is true.
 	When(cond scalar.Ref, body func())
+	// Either runs yes if cond is true, and else no.
+	Either(cond scalar.Ref, yes, no func())
 	// Once is a value of type t that f computes, with what f is given alone, and that is the same for all rows.
 	Once(t types.DType, f func(p Pull) scalar.Ref) scalar.Ref
 	// Fill sets the first n elements of m. value gives element i; it may read that element of m and no other.
@@ -50,6 +52,9 @@ type RowPull interface {
 	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
 	// Product is Operand for what is computed as a modmul, modulo p, of two such lines.
 	Product(op *Op, i int, at func(i scalar.Ref) []scalar.Ref, p scalar.Ref) (x, y Memory, ok bool)
+	// Sort sorts the first n elements of source into data, as kernel.Sort does. It needs the n elements of spare from
+	// number from on. All are neighbours in memory.
+	Sort(data, source, spare Memory, from scalar.Ref, n types.Dim)
 	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
 	// TransformLimit, or elements of the lines that it reads are no residues, unless it was as right for these. Then
 	// the data has no meaning.

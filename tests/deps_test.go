@@ -94,11 +94,12 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm/transpose", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
 	{"codegen/llvm/ntt", codeIR + "ir/scalar/modular codegen/target codegen/llvm/build codegen/llvm/emit " +
 		"codegen/llvm/loops"},
+	{"codegen/llvm/sorting", "lang/types ir/scalar ir/kernel codegen/llvm/build codegen/llvm/emit"},
 	{"codegen/llvm/device", codeIR + "ir ir/kernel/transform codegen/target codegen/llvm/libllvm codegen/llvm/build " +
 		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/ntt"},
 	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/target/tuned codegen/llvm/libllvm " +
 		"codegen/llvm/build codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul " +
-		"codegen/llvm/transpose codegen/llvm/ntt"},
+		"codegen/llvm/transpose codegen/llvm/ntt codegen/llvm/sorting"},
 	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
 		"codegen/target/profile codegen/target/tuned lang/types ir/kernel ir/kernel/transform runtime/abi codegen " +

@@ -171,5 +171,5 @@ func tuning(arch string) *profile.GPU {
 
 // decided is the module as code is made of it.
 func decided(km *kernel.Module) *kernel.Module {
-	return transform.Specialise(km, transform.Products{KeepDigits: true})
+	return transform.Specialise(km, transform.Ways{KeepDigits: true})
 }

@@ -46,6 +46,17 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	const table = 0x03530422
+	const chosen = 0b1011_0010_0110_1101 // lanes, by the bits from the lowest
+	together := func(lanes int) func(args []words) words {
+		return func(args []words) (out words) {
+			for i := range lanes {
+				if chosen>>i&1 != 0 {
+					out = append(out, args[0][i])
+				}
+			}
+			return append(out, args[1][len(out):]...)
+		}
+	}
 	for _, c := range []struct {
 		name, args string // %0, %1 ... are vectors from memory
 		out        string
@@ -85,6 +96,10 @@ func TestSplit(t *testing.T) {
 				}
 				return out
 			}},
+		{"mask.compress.v16i32", "<16 x i32> %0, <16 x i32> %1, <16 x i1> " + maskOf(16, chosen), "<16 x i32>",
+			[]string{"<16 x i32>", "<16 x i32>"}, together(16)},
+		{"mask.compress.v8i64", "<8 x i64> %0, <8 x i64> %1, <8 x i1> " + maskOf(8, chosen), "<8 x i64>",
+			[]string{"<8 x i64>", "<8 x i64>"}, together(8)},
 		{"mask.getexp.ps.512", "<16 x float> %0, <16 x float> zeroinitializer, i16 -1, i32 4", "<16 x float>",
 			[]string{"<16 x float>"}, each(floats(func(x ...float32) float32 {
 				return float32(math.Logb(float64(x[0])))
@@ -252,6 +267,15 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 		}
 		return out
 	}
+}
+
+// maskOf is a mask as LLVM writes it.
+func maskOf(lanes, bits int) string {
+	var all []string
+	for i := range lanes {
+		all = append(all, fmt.Sprintf("i1 %d", bits>>i&1))
+	}
+	return "<" + strings.Join(all, ", ") + ">"
 }
 
 // TestSplitTarget says what code for two processors is: the choices of the first, and instructions of the second.

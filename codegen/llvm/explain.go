@@ -21,7 +21,7 @@ import (
 // as it is.
 func Scheduled(km *kernel.Module, machine target.Machine, sets map[string]tuned.Set) *kernel.Module {
 	machine = machine.WithDefaults()
-	out := *transform.Specialise(km, ProductsOf(machine))
+	out := *transform.Specialise(km, WaysOf(machine))
 	p := newProgram(&out, machine, sets)
 	if err := p.decide(); err != nil {
 		panic("BUG: " + err.Error()) // what is decided here fits

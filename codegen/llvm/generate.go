@@ -67,7 +67,9 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	if opts.Profile != nil {
 		machine = machine.With(opts.Profile)
 	}
-	km = transform.Specialise(km, ProductsOf(machine))
+	ways := WaysOf(machine)
+	ways.Compresses = ways.Compresses && opts.Effort != Least // which is much code
+	km = transform.Specialise(km, ways)
 	p := newProgram(km, machine, opts.Tuned)
 	m := p.Module
 	if m.Prefix = opts.Prefix; opts.Effort != Full {

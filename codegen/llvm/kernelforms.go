@@ -8,6 +8,7 @@ import (
 	"healc/codegen/llvm/matmul"
 	"healc/codegen/llvm/ntt"
 	"healc/codegen/llvm/reduce"
+	"healc/codegen/llvm/sorting"
 	"healc/codegen/llvm/transpose"
 	"healc/codegen/schedule"
 	"healc/codegen/target"
@@ -24,6 +25,7 @@ func init() {
 		emit.RegisterScalars(r)
 		loops.RegisterLoops(r)
 		reduce.RegisterReductions(r)
+		sorting.Register(r)
 	}
 	ntt.RegisterTransforms(registry)
 	ntt.RegisterStages(leastRegistry)
@@ -112,7 +114,8 @@ func (m *program) formOf(k *kernel.Kernel) *written {
 	return kernelForms[""](m, k, nil)
 }
 
-// ProductsOf is which products of residues a machine multiplies well.
-func ProductsOf(m target.Machine) transform.Products {
-	return transform.Products{Digits: m.IFMA, Doubles: m.MultipliesDoubles(), KeepDigits: m.Device}
+// WaysOf is which ways a machine goes.
+func WaysOf(m target.Machine) transform.Ways {
+	return transform.Ways{Digits: m.IFMA, Doubles: m.MultipliesDoubles(), KeepDigits: m.Device,
+		Compresses: m.Compresses()}
 }

@@ -41,6 +41,9 @@ type Machine struct {
 // MultipliesDoubles says that the shortest products of numbers of 52 bits are those of doubles, see Note [Digits].
 func (m Machine) MultipliesDoubles() bool { return !m.NoFMA && !m.IFMA && !m.Device }
 
+// Compresses says that an instruction puts the chosen elements of a vector together.
+func (m Machine) Compresses() bool { return m.VectorBits >= 512 && !m.Device }
+
 func (m Machine) WithDefaults() Machine {
 	set := func(x *int, n int) {
 		if *x == 0 {

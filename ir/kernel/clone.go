@@ -72,6 +72,12 @@ func cloneStmt(st Stmt) Stmt {
 			l.At = cloneAccess(l.At)
 		}
 		return &c
+	case *Sort:
+		c := *st
+		for _, l := range c.Lines() {
+			l.At = cloneAccess(l.At)
+		}
+		return &c
 	}
 	panic(fmt.Sprintf("BUG: no copy of %T", st))
 }

@@ -352,6 +352,8 @@ func (p *parser) body(word string, at int, ids []Ref) (s Stmt, want int) {
 		return i, -1
 	case "transform":
 		return p.transform(first), 1
+	case "sort":
+		return p.sort(), 0
 	case "call":
 		return &Call{IDs: ids, Func: p.Sym(), Args: p.refs()}, -1
 	}
@@ -442,26 +444,38 @@ func (p *parser) iterate(ids []Ref) *Iterate {
 	return l
 }
 
+func (p *parser) line() (l Line) {
+	l.Param = p.param()
+	l.At = p.access()
+	return l
+}
+
+func (p *parser) sort() *Sort {
+	s := &Sort{Size: p.plainDim()}
+	p.keyword("to")
+	s.Data = p.line()
+	p.keyword("of")
+	s.Source = p.line()
+	p.keyword("with")
+	s.Spare = p.line()
+	return s
+}
+
 func (p *parser) transform(id Ref) *Transform {
 	t := &Transform{ID: id, Scale: scalar.None, Inverse: p.AcceptWord("inverse")}
 	t.Size = p.Integer()
-	line := func() (l Line) {
-		l.Param = p.param()
-		l.At = p.access()
-		return l
-	}
 	p.keyword("to")
-	t.Data = line()
+	t.Data = p.line()
 	p.keyword("of")
-	t.Source = line()
+	t.Source = p.line()
 	if p.AcceptWord("times") {
-		times := line()
+		times := p.line()
 		t.Times = &times
 	}
 	p.keyword("by")
-	t.Table = line()
+	t.Table = p.line()
 	p.keyword("with")
-	t.Spare = line()
+	t.Spare = p.line()
 	p.keyword("modulo")
 	t.P = p.ref()
 	if t.Inverse {

@@ -361,6 +361,9 @@ func (p *printer) stmt(s Stmt, indent string) {
 		}
 		p.defineEq([]Ref{s.ID})
 		p.printf("%s\n", line)
+	case *Sort:
+		p.printf("sort %s to %s%s of %s%s with %s%s\n", s.Size, p.param(s.Data.Param), p.access(s.Data.At),
+			p.param(s.Source.Param), p.access(s.Source.At), p.param(s.Spare.Param), p.access(s.Spare.At))
 	case *Reduce:
 		p.defineEq([]Ref{s.ID})
 		p.printf("reduce %s %s ", s.Kind, s.Order)

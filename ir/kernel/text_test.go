@@ -129,6 +129,11 @@ kernel @stages(in w: i64[8, 64], in p: i64[8], work x: i64[8, 64], work t: i64[8
   %3: bool = transform inverse 64 to x[64*%0] of x[64*%0] times w[0] by w[64*%0] with t[32*%0] modulo %1 scale %1
 }
 
+kernel @sorted(in x: f32[8, N], work y: f32[8, N], work t: u32[8, N]) over %0 in 0..8 {
+  sort N to y[N*%0] of x[N*%0] with t[N*%0]
+  sort 5 to y[N*%0] of y[N*%0] with t[N*%0]
+}
+
 kernel @product(in x: f32[8, N], in y: f32[N, M], out z: f32[8, M]) over %0 in 0..8, %1 in 0..M {
   contract %7 by %8 rows %0 columns %1 along %4
   note "matmul"
@@ -249,6 +254,10 @@ func TestVerify(t *testing.T) {
 			"kernel @k(in w: i64[64], in n: i32[64], work x: i64[64], work t: i64[32]) over %0 in 1..4 {\n" + body +
 			"\n}\n"
 	}
+	sorts := func(body string) string {
+		return "kernels \"m\"\nkernel @k(in x: f32[4], out o: f32[4], work y: f32[4], work t: u32[4], " +
+			"work d: f64[4], work h: f16[4]) {\n" + body + "\n}\n"
+	}
 	product := func(contract, begin, first, step string) string {
 		return "kernels \"m\"\n" +
 			"kernel @k(in x: f32[4, 5], in y: f32[5, 6], out z: f32[4, 6]) over %0 in 0..4, %1 in 0..6 {\n" + contract +
@@ -314,6 +323,11 @@ func TestVerify(t *testing.T) {
 		{"transform modulo a bool",
 			stages("%1: bool = eq %0, %0\n%2: bool = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %1"),
 			"the modulus is bool, not i64"},
+		{"sort into an input", sorts("sort 4 to x[0] of x[0] with t[0]"), "buffer x is no work memory"},
+		{"sort of an output", sorts("sort 4 to y[0] of o[0] with t[0]"), "output o is read"},
+		{"sort of narrow elements", sorts("sort 4 to h[0] of h[0] with h[0]"), "elements of f16 are too narrow"},
+		{"sort into another type", sorts("sort 4 to y[0] of t[0] with t[0]"), "y is f32, t is u32 and t is u32"},
+		{"sort with wider memory", sorts("sort 4 to y[0] of x[0] with d[0]"), "y is f32, x is f32 and d is f64"},
 		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},
 		{"input written", k("%1: f32 = load x[%0]\nstore x[%0], %1"), "input x is written"},
 		{"carried type", k("%1: f32 = load x[0]\n%2: i64 = loop %3 in 0..4 carry %4: i64 = %1 {\nnext %4\n}"),

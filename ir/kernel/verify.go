@@ -359,6 +359,8 @@ func (v *verifier) stmt(s Stmt) {
 		v.call(s)
 	case *Transform:
 		v.transform(s)
+	case *Sort:
+		v.sort(s)
 	default:
 		panic(fmt.Sprintf("BUG: statement %T", s))
 	}
@@ -520,6 +522,30 @@ func (v *verifier) transform(s *Transform) {
 		v.want(s, s.Scale, types.I64, "the scale")
 	}
 	v.define(s, s.ID, types.Bool)
+}
+
+func (v *verifier) sort(s *Sort) {
+	v.dim(s, s.Size)
+	var lines []Param
+	for _, l := range s.Lines() {
+		b, ok := v.buffer(s, l.Param, l.At)
+		switch {
+		case !ok:
+			return
+		case l != &s.Source && !b.Work:
+			v.note(s, "buffer %s is no work memory", b.Name)
+		case b.Out && !b.Work:
+			v.note(s, "output %s is read", b.Name)
+		case b.DType.Bytes() < 4:
+			v.note(s, "elements of %s are too narrow", b.DType)
+		}
+		lines = append(lines, b)
+	}
+	if data, source, spare := lines[0], lines[1], lines[2]; data.DType != source.DType ||
+		data.DType.Bytes() != spare.DType.Bytes() {
+		v.note(s, "%s is %s, %s is %s and %s is %s", data.Name, data.DType, source.Name, source.DType,
+			spare.Name, spare.DType)
+	}
 }
 
 // defineAll defines values of the given types.

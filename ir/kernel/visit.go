@@ -78,6 +78,10 @@ func (v Visitor) Stmt(st Stmt) {
 		v.read(&st.P)
 		v.read(&st.Scale)
 		v.define(&st.ID)
+	case *Sort:
+		for _, l := range st.Lines() {
+			v.access(&l.At)
+		}
 	default:
 		panic(fmt.Sprintf("BUG: no visit of %T", st))
 	}

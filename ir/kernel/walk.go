@@ -44,6 +44,10 @@ func (b *Block) EachParam(f func(param *int)) {
 			for _, l := range s.Lines() {
 				f(&l.Param)
 			}
+		case *Sort:
+			for _, l := range s.Lines() {
+				f(&l.Param)
+			}
 		}
 	})
 }

@@ -85,7 +85,7 @@ func evalSort(positions bool) func(c ir.EvalContext, op *ir.Op, args []*ir.Array
 				order[i] = int64(i)
 			}
 			at := func(i int) uint64 { return x.Bits[first+order[i]*step] }
-			sort.SliceStable(order, func(i, j int) bool { return sortsBefore(x.DType, at(i), at(j)) })
+			sort.SliceStable(order, func(i, j int) bool { return SortsBefore(x.DType, at(i), at(j)) })
 			for i, from := range order {
 				bits := scalar.IntBits(types.I32, from)
 				if !positions {
@@ -99,7 +99,8 @@ func evalSort(positions bool) func(c ir.EvalContext, op *ir.Op, args []*ir.Array
 	}
 }
 
-func sortsBefore(t types.DType, x, y uint64) bool {
+// SortsBefore reports that sort puts x, the bits of an element of type t, before y wherever they stand.
+func SortsBefore(t types.DType, x, y uint64) bool {
 	if isNaN(t, x) || isNaN(t, y) {
 		return !isNaN(t, x) && isNaN(t, y)
 	}
@@ -117,7 +118,11 @@ func rowsSort(positions bool) func(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 			rows.SortByMerging(p, x.Elem, x.Shape[axis], positions, arg)
 			return
 		}
-		rows.SortByKeys(p, x.Elem, x.Shape[axis], positions, arg)
+		source, loaded := p.Operand(op, 0, func(i scalar.Ref) []scalar.Ref { return ir.Moved(at, axis, i) })
+		if !loaded {
+			source = ir.NoMemory
+		}
+		rows.SortByKeys(p, x.Elem, x.Shape[axis], positions, source, arg)
 	}
 }
 

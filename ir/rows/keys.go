@@ -50,10 +50,78 @@ type keyedRow struct {
 	n         types.Dim
 	positions bool
 	arg       func(i scalar.Ref) scalar.Ref // element i of the row
+	source    ir.Memory                     // the row itself, or none
+	words     ir.Memory                     // two for each element, once there is any
 }
 
-func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, arg func(i scalar.Ref) scalar.Ref) {
-	r := &keyedRow{keys: keysOf(p.E(), elem), p: p, n: n, positions: positions, arg: arg}
+// SortByKeys sorts a row of n elements, which arg gives, and source as well unless it is NoMemory.
+func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, source ir.Memory,
+	arg func(i scalar.Ref) scalar.Ref) {
+	r := &keyedRow{keys: keysOf(p.E(), elem), p: p, n: n, positions: positions, arg: arg,
+		source: source, words: ir.NoMemory}
+	if r.bits == 32 || r.bits == 64 && !positions {
+		r.work()
+		p.Either(r.e.Compresses(r.e.Bool(true)), r.byParts, r.anywhere)
+		return
+	}
+	r.anywhere()
+}
+
+// byParts has the processor sort the row (kernel.Sort): its elements, or for argsort words that are all different, the
+// key of an element above its position.
+func (r *keyedRow) byParts() {
+	p, e, n := r.p, r.e, r.n
+	data := ir.ResultRow
+	if r.positions {
+		data = r.words
+		p.Fill(data, n, r.packed)
+		p.Sort(data, data, data, p.Extent(n), n)
+		p.Fill(ir.ResultRow, n, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I32, p.Read(data, i)) })
+		return
+	}
+	if !p.Adjacent(data) {
+		data = p.Near(r.elem, n)
+	}
+	source := r.source
+	if source == ir.NoMemory {
+		source = data
+		p.Fill(data, n, r.arg)
+	}
+	p.Sort(data, source, r.words, r.int(0), n)
+	if data != ir.ResultRow {
+		p.Fill(ir.ResultRow, n, func(i scalar.Ref) scalar.Ref { return p.Read(data, i) })
+	}
+}
+
+// work makes the memory of the words that sorting moves.
+func (r *keyedRow) work() {
+	if r.words != ir.NoMemory {
+		return
+	}
+	word := r.word
+	if r.positions && r.bits <= 32 {
+		word = types.U64
+	}
+	r.words = r.p.Near(word, doubled(r.n))
+}
+
+func doubled(n types.Dim) types.Dim {
+	twice, err := n.Mul(types.Lit(2))
+	if err != nil {
+		panic("BUG: a row of an array is too long to be there twice")
+	}
+	return twice
+}
+
+// packed is the key of element i above its position, for keys of up to 32 bits.
+func (r *keyedRow) packed(i scalar.Ref) scalar.Ref {
+	e := r.e
+	return e.Or(e.Shl(e.Cast(types.U64, r.key(r.raw(r.arg(i)))), e.Int(types.U64, 32)), e.Cast(types.U64, i))
+}
+
+// anywhere sorts the row on any processor.
+func (r *keyedRow) anywhere() {
+	p, n := r.p, r.n
 	short := r.longestShort()
 	c, literal := n.Const()
 	switch {
@@ -183,31 +251,28 @@ func (r *keyedRow) digit() int64 {
 func (r *keyedRow) byDigits() {
 	p, e, n := r.p, r.e, r.n
 	packed := r.positions && r.bits <= 32
-	word, wide, key := r.word, r.wide, r.key
+	wide, key := r.wide, r.key
 	low := int64(0) // where the key begins in a word
 	if packed {
-		word, wide, low = types.U64, types.U64, 32
+		wide, low = types.U64, 32
 	}
 	if r.positions {
 		key = func(x scalar.Ref) scalar.Ref { return x }
 	}
-	twice, err := n.Mul(types.Lit(2))
-	if err != nil {
-		panic("BUG: a row of an array is too long to be there twice")
-	}
-	words, pos := p.Near(word, twice), ir.NoMemory
+	r.work()
+	words, pos := r.words, ir.NoMemory
 	p.Fill(words, n, func(i scalar.Ref) scalar.Ref {
+		if packed {
+			return r.packed(i)
+		}
 		x := r.raw(r.arg(i))
-		switch {
-		case packed:
-			return e.Or(e.Shl(e.Cast(word, r.key(x)), e.Int(word, low)), e.Cast(word, i))
-		case r.positions:
+		if r.positions {
 			return r.key(x)
 		}
 		return x
 	})
 	if r.positions && !packed {
-		pos = p.Near(types.I32, twice)
+		pos = p.Near(types.I32, doubled(n))
 		p.Fill(pos, n, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I32, i) })
 	}
 

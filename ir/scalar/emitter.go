@@ -137,6 +137,7 @@ func (e Emitter) Mul52Hi(x, y, z Ref) Ref { return e.arith(Mul52Hi, x, y, z) }
 func (e Emitter) Digits52(x Ref) Ref      { return e.arith(Digits52, x) }
 func (e Emitter) Doubles(x Ref) Ref       { return e.arith(Doubles, x) }
 func (e Emitter) DoubleSums(x Ref) Ref    { return e.arith(DoubleSums, x) }
+func (e Emitter) Compresses(x Ref) Ref    { return e.arith(Compresses, x) }
 func (e Emitter) MulHi(x, y Ref) Ref      { return e.arith(MulHi, x, y) }
 func (e Emitter) MulExact(x, y Ref) Ref   { return e.arith(MulExact, x, y) }
 func (e Emitter) Flush(x, y, z Ref) Ref   { return e.arith(Flush, x, y, z) }

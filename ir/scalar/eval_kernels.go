@@ -12,7 +12,7 @@ func kernelOf(op Op, t, src types.DType) kernel {
 	switch op {
 	case Select:
 		k = selectBits
-	case Bitcast, Digits52, Doubles, DoubleSums:
+	case Bitcast, Digits52, Doubles, DoubleSums, Compresses:
 		k = copyBits
 	case Cast:
 		k = castKernel(t, src)

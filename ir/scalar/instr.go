@@ -58,6 +58,9 @@ const (
 	// the same DoubleSums. Where all of these stand in one loop whose iterations differ in the operand, false is put in
 	// its place for all of them.
 	DoubleSums
+	// Compresses is the same before a kernel.Sort, for processors that can put the chosen elements of a vector
+	// together.
+	Compresses
 
 	// Bits: integers and bool.
 	And
@@ -136,8 +139,8 @@ var infos = [numOps]Info{
 	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2},
 	MulExact: {"mul_exact", 2}, Flush: {"flush", 3},
 	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3}, Digits52: {"digits52", 1}, Doubles: {"doubles", 1},
-	DoubleSums: {"doublesums", 1},
-	And:        {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2},
+	DoubleSums: {"doublesums", 1}, Compresses: {"compresses", 1},
+	And: {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2},
 	Clz:    {"clz", 1},
 	Popcnt: {"popcnt", 1},
 	Eq:     {"eq", 2}, Ne: {"ne", 2}, Lt: {"lt", 2}, Le: {"le", 2},
@@ -148,7 +151,9 @@ var infos = [numOps]Info{
 func (op Op) Info() Info { return infos[op] }
 
 // IsChoice reports that the processor decides what op gives: its operand, or false.
-func (op Op) IsChoice() bool { return op == Digits52 || op == Doubles || op == DoubleSums }
+func (op Op) IsChoice() bool {
+	return op == Digits52 || op == Doubles || op == DoubleSums || op == Compresses
+}
 
 func (op Op) String() string {
 	if op >= numOps {

@@ -50,7 +50,7 @@ func plainInt(op scalar.Op, t types.DType, x, y, z uint64) uint64 {
 		return pick(a.Cmp(b) <= 0)
 	case scalar.Max:
 		return pick(a.Cmp(b) >= 0)
-	case scalar.Digits52, scalar.Doubles, scalar.DoubleSums:
+	case scalar.Digits52, scalar.Doubles, scalar.DoubleSums, scalar.Compresses:
 		return x
 	case scalar.Mul52Lo, scalar.Mul52Hi:
 		low := big.NewInt(1<<52 - 1)

@@ -130,7 +130,7 @@ func accepts(op Op, t types.DType) bool {
 		return t.IsFloat()
 	case Mul52Lo, Mul52Hi:
 		return t == types.U64
-	case Digits52, Doubles, DoubleSums:
+	case Digits52, Doubles, DoubleSums, Compresses:
 		return t == types.Bool
 	case MulHi:
 		return t.IsInt()

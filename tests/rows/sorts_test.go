@@ -46,7 +46,8 @@ func sorts() string {
 }
 
 // rowsToSort draws elements, of which every kind of row has its own: any bits; the same bits; what differs in one byte;
-// few different ones, among them zeros of both signs, NaNs and the ends of the type; ascending and descending numbers.
+// few different ones, among them zeros of both signs, NaNs and the ends of the type; ascending and descending numbers;
+// numbers of which pivots are among the least.
 func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array {
 	a := &ir.Array{DType: t, Shape: shape, Bits: make([]uint64, shape[0]*shape[1])}
 	width := 8 * t.Bytes()
@@ -58,6 +59,10 @@ func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array 
 		quiet := inf | inf>>1&^inf // the upper bit of what is behind the exponent
 		few = []uint64{0, sign, 0, sign, inf, inf | sign, quiet, quiet | 1, quiet | sign, quiet | sign | 5, inf - 1,
 			scalar.FloatBits(t, 1), 1, sign | 1}
+	}
+	var hard []int64
+	if kind == 6 {
+		hard = hardToCut(int(shape[0]*shape[1]), 512/width)
 	}
 	base, byteAt := r.Uint64()&all, 8*r.IntN(t.Bytes())
 	for i := range a.Bits {
@@ -74,6 +79,11 @@ func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array 
 			x = scalar.IntBits(t, int64(i))
 		case 5:
 			x = scalar.IntBits(t, int64(len(a.Bits)-i))
+		case 6:
+			x = scalar.IntBits(t, hard[i])
+			if t.IsFloat() {
+				x = scalar.FloatBits(t, float64(hard[i]))
+			}
 		}
 		if t == types.Bool {
 			x &= 1
@@ -81,6 +91,57 @@ func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array 
 		a.Bits[i] = x
 	}
 	return a
+}
+
+// hardToCut is a row of n numbers whose pivots, medians of vectors of w elements (codegen/llvm/sorting), are among its
+// least elements, so that each cut takes few of them away.
+func hardToCut(n, w int) []int64 {
+	x := make([]int64, n) // 0 for what is not decided yet, and is above all others
+	left := make([]int, n)
+	for i := range left {
+		left[i] = i
+	}
+	next := int64(1)
+	take := func(at int) int64 {
+		if x[at] == 0 {
+			x[at], next = next, next+1
+		}
+		return x[at]
+	}
+	median := func(x []int64) int64 { return max(min(x[0], x[1]), min(max(x[0], x[1]), x[2])) }
+	lanes := func(v ...[]int64) (out []int64) {
+		for i := range v[0] {
+			out = append(out, median([]int64{v[0][i], v[1][i], v[2][i]}))
+		}
+		return out
+	}
+	for len(left) > 16*w {
+		many := 3
+		if len(left) >= 2048 {
+			many = 9
+		}
+		var v [][]int64
+		for k := range many {
+			var x []int64
+			for i := range w {
+				x = append(x, take(left[k*((len(left)-w)/(many-1))+i]))
+			}
+			v = append(v, x)
+		}
+		if many == 9 {
+			v = [][]int64{lanes(v[:3]...), lanes(v[3:6]...), lanes(v[6:]...)}
+		}
+		m := lanes(v...)
+		turned := func(x []int64, by int) []int64 { return slices.Concat(x[by:], x[:by]) }
+		for _, by := range []int{(w + 2) / 3, 1} {
+			m = lanes(m, turned(m, by), turned(m, 2*by))
+		}
+		left = slices.DeleteFunc(left, func(at int) bool { return x[at] > 0 && x[at] < m[0] })
+	}
+	for at := range x {
+		take(at)
+	}
+	return x
 }
 
 func sortShape(name string, m, n int64) []int64 {
@@ -125,7 +186,7 @@ func TestSorts(t *testing.T) {
 			if (i+j)%step != 0 {
 				continue
 			}
-			kind, seed := (i+j/3)%6, uint64(100*i+j)
+			kind, seed := (i+j/3)%7, uint64(100*i+j)
 			m := int64(1 + (i+2*j)%4)
 			x := rowsToSort(rand.New(rand.NewPCG(seed, 1)), typeOfSort(name), sortShape(name, m, n), kind)
 			want := outcome(t, interp, name, x, seed)
@@ -183,7 +244,7 @@ func TestSortsOfAnyLength(t *testing.T) {
 	for i, e := range l.Entries {
 		f := m.IR().Func(e.Name)
 		for j, n := range append([]int64{0}, sortLengths...) {
-			kind, seed := (i+j)%6, uint64(100*i+j)
+			kind, seed := (i+j)%7, uint64(100*i+j)
 			x := rowsToSort(rand.New(rand.NewPCG(seed, 2)), typeOfSort(e.Name), sortShape(e.Name, 2, n), kind)
 			if _, err := lib.Do(lib.Own("set_threads"), uintptr(1+j%2)); err != nil {
 				t.Fatal(err)

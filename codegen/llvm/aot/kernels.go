@@ -187,6 +187,7 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 func calls(k *kernel.Kernel) bool {
 	found := false
 	kernel.Each(k.Body, func(*kernel.Transform) { found = true })
+	kernel.Each(k.Body, func(*kernel.Sort) { found = true })
 	return found
 }
 

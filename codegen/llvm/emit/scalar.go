@@ -231,7 +231,7 @@ func (g *Func) Instr(op scalar.Op, t, from types.DType, w int, x []value.Value) 
 		return g.mulHi(t, w, x[0], x[1])
 	case scalar.Mul52Lo, scalar.Mul52Hi:
 		return g.mul52(op == scalar.Mul52Hi, w, x[0], x[1], x[2])
-	case scalar.Digits52, scalar.Doubles, scalar.DoubleSums:
+	case scalar.Digits52, scalar.Doubles, scalar.DoubleSums, scalar.Compresses:
 		return x[0] // where false is better it has been replaced, see Specialise in ir/kernel/transform
 	case scalar.And:
 		return b.NewAnd(x[0], x[1])

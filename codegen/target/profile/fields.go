@@ -14,6 +14,7 @@ type Profile struct {
 	Transpose Transpose
 	Matmul    Matmul
 	NTT       NTT
+	Sort      Sort
 	Effort    Effort
 	Fusion    Fusion
 	Plan      Plan
@@ -119,6 +120,12 @@ type NTT struct {
 	Together int
 	Words    int
 	Alike    int
+}
+
+// Sort is about sorting in vectors.
+type Sort struct {
+	Ahead   int
+	Sampled int
 }
 
 // Effort is about how much time compiling may take.

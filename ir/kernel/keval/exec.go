@@ -122,6 +122,8 @@ func (e *exec) stmt(st kernel.Stmt) {
 		e.call(st)
 	case *kernel.Transform:
 		e.transform(st)
+	case *kernel.Sort:
+		e.sort(st)
 	default:
 		fail("unknown statement %T", st)
 	}

@@ -44,7 +44,7 @@ func takeArm(k *kernel.Kernel) {
 
 // specialise is for a processor that multiplies doubles, but no digits.
 func specialise(k *kernel.Kernel) {
-	m := transform.Specialise(&kernel.Module{Kernels: []*kernel.Kernel{k}}, transform.Products{Doubles: true})
+	m := transform.Specialise(&kernel.Module{Kernels: []*kernel.Kernel{k}}, transform.Ways{Doubles: true})
 	*k = *m.Kernels[0]
 }
 

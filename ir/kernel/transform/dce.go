@@ -41,7 +41,7 @@ func (d deadCode) block(b *kernel.Block) {
 // hasEffect reports that a statement, or one inside of it, does more than to give a value.
 func hasEffect(st kernel.Stmt) bool {
 	switch st := st.(type) {
-	case *kernel.Store, *kernel.Call, *kernel.Transform:
+	case *kernel.Store, *kernel.Call, *kernel.Transform, *kernel.Sort:
 		return true
 	case *kernel.Let:
 		return st.In.Op == scalar.Check

@@ -18,11 +18,12 @@ import (
 // Where they are not multiplied, but fused multiply-adds of doubles are instructions, these take their place below
 // 2^50: 13 vector instructions of AVX2 for a product of residues, where the way by products of 32 bits has 29.
 
-// Products says which products of residues a target multiplies well.
-type Products struct {
+// Ways says which ways a target goes, behind a choice: how products of residues are computed, and how rows are sorted.
+type Ways struct {
 	Digits     bool // of 52-bit integers
 	Doubles    bool // of doubles, by fused multiply-adds
 	KeepDigits bool // the branch on digits stays
+	Compresses bool // by putting the chosen elements of a vector together
 }
 
 // Specialise is km without what the processor leaves of the branches on a choice, such as scalar.Digits52: of those on
@@ -38,10 +39,11 @@ type Products struct {
 // Requires what whoever emits a choice promises: results are the same with false in its place. Establishes that the
 // choices that are left are on moduli, and stand before a way that the processor goes, or before digits that are kept.
 // km stays as it is.
-func Specialise(km *kernel.Module, has Products) *kernel.Module {
+func Specialise(km *kernel.Module, has Ways) *kernel.Module {
 	out := *km
 	out.Kernels = slices.Clone(km.Kernels)
-	goes := map[scalar.Op]bool{scalar.Digits52: has.Digits, scalar.Doubles: has.Doubles, scalar.DoubleSums: has.Doubles}
+	goes := map[scalar.Op]bool{scalar.Digits52: has.Digits, scalar.Doubles: has.Doubles, scalar.DoubleSums: has.Doubles,
+		scalar.Compresses: has.Compresses}
 	for i, k := range km.Kernels {
 		constant := map[kernel.Ref]uint64{}
 		choices := map[kernel.Ref]bool{} // those that are decided: whether it goes that way

@@ -25,7 +25,7 @@ kernel @k(in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 	if !transform.HasDigits(m.Kernels[0]) {
 		t.Error("no digits")
 	}
-	for _, has := range []transform.Products{{}, {Digits: true}, {Doubles: true}, {KeepDigits: true},
+	for _, has := range []transform.Ways{{}, {Digits: true}, {Doubles: true}, {KeepDigits: true},
 		{Digits: true, Doubles: true}, {Digits: true, KeepDigits: true}, {Doubles: true, KeepDigits: true},
 		{Digits: true, Doubles: true, KeepDigits: true}} {
 		if transform.HasDigits(transform.Specialise(m, has).Kernels[0]) {

@@ -237,6 +237,23 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 	b.add(s, &kernel.If{Cond: cond, Then: in.block, Else: &kernel.Block{}})
 }
 
+// Either implements ir.RowPull.
+func (r *rowBody) Either(cond kernel.Ref, yes, no func()) {
+	b := r.body
+	saved := b.checkDepth
+	b.open(armScope, true)
+	yes()
+	first := b.close()
+	deep := b.checkDepth
+	b.checkDepth = saved
+	b.open(armScope, true)
+	no()
+	second := b.close()
+	b.checkDepth = max(deep, b.checkDepth)
+	s := b.closeAt(len(r.stack)-1, []kernel.Ref{cond}, first, second)
+	b.add(s, &kernel.If{Cond: cond, Then: first.block, Else: second.block})
+}
+
 // Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then
 // are no axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On devices the threads of a team
 // share the loop, and another launch would cost more.
@@ -341,20 +358,7 @@ func (r *rowBody) line(in *scope, i, x kernel.Ref) ir.Memory {
 func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 	st := &kernel.Transform{Size: t.Size, Inverse: t.Inverse, P: t.P, Scale: t.Scale}
 	reads := []kernel.Ref{t.P, t.Scale}
-	at := func(m ir.Memory) (to kernel.Line) {
-		if line := r.memory[m].operand; line != nil {
-			to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset,
-				Terms: slices.Clone(line.At.Terms)}}
-		} else {
-			w, acc, _ := r.address(m, r.E().Int(types.I64, 0))
-			to = kernel.Line{Param: r.paramOfRow(w), At: acc}
-			r.params[to.Param].Work = true
-		}
-		for _, term := range to.At.Terms {
-			reads = append(reads, term.Var)
-		}
-		return to
-	}
+	at := func(m ir.Memory) kernel.Line { return r.lineAt(m, r.E().Int(types.I64, 0), &reads) }
 	st.Data, st.Source, st.Table = at(t.Data), at(t.Source), at(t.Table)
 	if t.Times != ir.NoMemory {
 		times := at(t.Times)
@@ -364,6 +368,31 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 	st.ID = r.define(types.Bool, r.top())
 	r.add(r.top(), st, reads...)
 	return st.ID
+}
+
+// Sort implements ir.RowPull.
+func (r *rowBody) Sort(data, source, spare ir.Memory, from kernel.Ref, n types.Dim) {
+	var reads []kernel.Ref
+	first := r.E().Int(types.I64, 0)
+	st := &kernel.Sort{Size: n, Data: r.lineAt(data, first, &reads), Source: r.lineAt(source, first, &reads),
+		Spare: r.lineAt(spare, from, &reads)}
+	r.add(r.top(), st, reads...)
+}
+
+// lineAt is a row's memory from element i on, or a line of an operand; what its address is made of is added to reads.
+func (r *rowBody) lineAt(m ir.Memory, i kernel.Ref, reads *[]kernel.Ref) (to kernel.Line) {
+	if line := r.memory[m].operand; line != nil {
+		to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset,
+			Terms: slices.Clone(line.At.Terms)}}
+	} else {
+		w, acc, _ := r.address(m, i)
+		to = kernel.Line{Param: r.paramOfRow(w), At: acc}
+		r.params[to.Param].Work = true
+	}
+	for _, term := range to.At.Terms {
+		*reads = append(*reads, term.Var)
+	}
+	return to
 }
 
 // here ends a compound statement that reads refs in the innermost scope.

@@ -140,6 +140,9 @@ func (w *operationCount) vary(ids []kernel.Ref) {
 	}
 }
 
+// digitSort is how many operations an element takes that is sorted by its digits.
+const digitSort = 60
+
 // callWork is a guess at the work of a recursive function.
 const callWork = 10000
 
@@ -178,6 +181,8 @@ func (w *operationCount) statement(st kernel.Stmt) float64 {
 		return callWork
 	case *kernel.Transform: // half a butterfly, of 8 operations, for each element and stage
 		return 4 * float64(st.Size) * float64(bits.Len64(uint64(st.Size))-1)
+	case *kernel.Sort: // those of sorting by digits
+		return digitSort * extentEstimate(abi.Extent{Dim: st.Size})
 	case *kernel.Load:
 		return lanes(w.k.Params[st.Param].DType)
 	case *kernel.Store:

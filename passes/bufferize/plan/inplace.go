@@ -277,6 +277,10 @@ func readsBeforeWriting(k *kernel.Kernel, i, o int) bool {
 				for _, l := range st.Lines() {
 					ok = ok && l.Param != i && l.Param != o
 				}
+			case *kernel.Sort:
+				for _, l := range st.Lines() {
+					ok = ok && l.Param != i && l.Param != o
+				}
 			default:
 				repeats = true
 			}

@@ -56,6 +56,9 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 			}) {
 				loads++
 			}
+			if s, ok := st.(*kernel.Sort); ok && s.Source.Param == i {
+				loads++
+			}
 			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {
 				from, ok1 := loop.Body.Stmts[0].(*kernel.Load)
 				to, ok2 := loop.Body.Stmts[1].(*kernel.Store)

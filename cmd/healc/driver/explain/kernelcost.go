@@ -153,6 +153,12 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 				}
 				m.touch(l.Param, times.times(number(float64(n))))
 			}
+		case *kernel.Sort: // as many comparisons as it has bits
+			n := extentCost(abi.Extent{Dim: st.Size})
+			ops = ops.plus(times.times(n.times(number(float64(8 * m.k.Params[st.Data.Param].DType.Bytes())))))
+			for _, l := range st.Lines() {
+				m.touch(l.Param, times.times(n))
+			}
 		case *kernel.Call:
 			if name := ir.OriginalName(st.Func); !slices.Contains(m.out.calls, name) {
 				m.out.calls = append(m.out.calls, name)

@@ -72,6 +72,8 @@ ntt.ahead = 1024
 ntt.together = 16
 ntt.words = 0
 ntt.alike = 0
+sort.ahead = 512
+sort.sampled = 2048
 
 effort.quick = 50
 effort.least = 10

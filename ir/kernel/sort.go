@@ -1,0 +1,17 @@
+package kernel
+
+import "healc/lang/types"
+
+// Sort puts the Size elements of Source into Data, which may be the same line, as the operation sort does: ascending,
+// NaN last, and what is equal, such as zeros and NaNs, in the order in which it was. Data and Spare are work memory of
+// Size numbers each, as wide in one as in the other and of 32 or 64 bits; what Spare holds then has no meaning. It
+// stands behind a scalar.Compresses.
+type Sort struct {
+	Size                types.Dim
+	Data, Source, Spare Line
+}
+
+// Lines are the parts of buffers that it reads and writes.
+func (s *Sort) Lines() []*Line { return []*Line{&s.Data, &s.Source, &s.Spare} }
+
+func (*Sort) stmt() {}
