@@ -331,6 +331,12 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		b := types.Tensor{Elem: t, Shape: append(append(types.Shape{}, batch...), k, n)}
 		return nil, []*ir.Value{g.param(a), g.param(b)}, nil
 	},
+	"block_matmul": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		m, k, n := g.extent(), types.Lit(int64(g.Intn(100))), g.extent()
+		a := types.Tensor{Elem: types.F32, Shape: types.Shape{m, k}}
+		b := types.Tensor{Elem: types.F32, Shape: types.Shape{k, n}}
+		return nil, []*ir.Value{g.param(a), g.param(b)}, nil
+	},
 	"split_matmul": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		t := g.dtype()
 		m, k, n := g.extent(), types.Lit(int64(g.Intn(100))), g.extent()

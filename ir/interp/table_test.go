@@ -56,7 +56,7 @@ func forEachInstance(t *testing.T, n int, check func(t *testing.T, in *instance)
 func ofOneType(d *ir.OpDef) bool {
 	rule := d.Constraints[0].Text
 	return strings.HasSuffix(rule, "type, bool") || strings.HasSuffix(rule, "of type bool") ||
-		strings.HasSuffix(rule, "type, i64")
+		strings.HasSuffix(rule, "type, i64") || strings.HasSuffix(rule, "type, f32")
 }
 
 func (in *instance) run() ([]*ir.Array, error) {

@@ -181,6 +181,12 @@ var negatives = []negative{
 	{"split_matmul_C5", tys("f32[2,2]", "f32[2,2]"), ir.A{"split": int64(0)}, nil, "not 0"},
 	{"split_matmul_C5", tys("f32[2,2]", "f32[2,2]"), ir.A{"split": int64(1 << 21)}, nil, "not 2097152"},
 
+	{"block_matmul_C1", tys("f32[2,2]", "f64[2,2]"), nil, nil, "f32 and f64"},
+	{"block_matmul_C2", tys("f32[2]", "f32[2,2]"), nil, nil, "2 or more"},
+	{"block_matmul_C3", tys("f32[3,2,2]", "f32[4,2,2]"), nil, nil, "3 and 4 differ"},
+	{"block_matmul_C4", tys("f32[M,K]", "f32[N,K]"), nil, nil, "have K elements, the columns of the right N"},
+	{"block_matmul_C1", tys("f64[2,2]", "f64[2,2]"), nil, nil, "one of f32, not f64"},
+
 	{"fourier_C1", tys("i32[4]", "i32[4]"), ir.A{"axis": int64(0)}, nil, "needs a float, not i32[4]"},
 	{"fourier_C1", tys("f32[4]", "f64[4]"), ir.A{"axis": int64(0)}, nil, "f32 and f64"},
 	{"fourier_C2", tys("f32[4]", "f32[5]"), ir.A{"axis": int64(0)}, nil, "4 and 5 differ"},

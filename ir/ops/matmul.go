@@ -147,6 +147,29 @@ func productByBlocks(p ir.Pull, along []types.Dim, in types.DType,
 	return e.Add(s[0], e.Add(s[1], s[2]))
 }
 
+// BlockMatmul is a product of 16-bit floats before it is rounded; its operands are converted already.
+var BlockMatmul = ir.Declare("block_matmul")
+var _ = ir.Define(BlockMatmul, ir.OpDef{
+	Class: ir.Contract, Arity: 2,
+	Summary: "Matrix product of f32 in the order in which `@` multiplies f16 and bf16: by blocks of 32 along k. The " +
+		"expansion of split_matmul makes it.",
+	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		out, err := inferMatmul(args)
+		if err == nil && args[0].Elem != types.F32 {
+			err = broken("C1", "a product by blocks is one of f32, not %s", args[0].Elem)
+		}
+		return out, err
+	},
+	Eval: evalMatmul,
+	Element: func(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+		along, factors := factorsOf(p, op, at)
+		return productByBlocks(p, along, types.F32, factors)
+	},
+	NoGrad: "it is made when derivatives are taken already",
+	Constraints: append([]ir.Constraint{{Name: "C1", Text: "the operands share one element type, f32"}},
+		productConstraints[1:]...),
+})
+
 // multiplyAdd is one step of a matrix product.
 func multiplyAdd(e scalar.Emitter, x, y, sum scalar.Ref) scalar.Ref {
 	if e.TypeOf(x).IsFloat() {
@@ -173,6 +196,7 @@ func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 		return multiplyAdd(e, x[0], x[1], x[2])
 	})
 	add := vectorOf(ReduceSum, in, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return e.Add(x[0], x[1]) })
+	byBlocks := in != to || op.Def == BlockMatmul
 	group := min(m, max(1, together/n))
 	left, tiled := make([]uint64, group*n), make([]uint64, group*n)
 	even, odd := make([]uint64, group*n), make([]uint64, group*n)
@@ -199,11 +223,11 @@ func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 				right = tiled
 			}
 			chain := sum
-			if in != to {
+			if byBlocks {
 				chain = [][]uint64{even, odd}[k%2][:size]
 			}
 			step.into(chain, left[:size], right[:size], chain)
-			if in != to && (k%productBlock == productBlock-1 || k == inner-1) {
+			if byBlocks && (k%productBlock == productBlock-1 || k == inner-1) {
 				add.into(even[:size], even[:size], odd[:size])
 				add.into(sum, sum, even[:size])
 				clear(even)
@@ -220,7 +244,8 @@ func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 // A product with `split = n` cuts k into blocks of n steps, the last of which may be shorter. A block is one chain of
 // fma, from +0, as an element of `@` is. What the blocks give is added in order by groups of 256, the sums of groups by
 // groups of 256 again, until one is left; to that +0 is added, so that no result is -0. f16 and bf16 are computed in
-// f32 and rounded once at the end; integers wrap, so that their order says nothing.
+// f32 and rounded once at the end, and a block of theirs is what `@` gives before it is rounded (Note [Products by
+// blocks]); integers wrap, so that their order says nothing.
 //
 // That is the order of a sum along another axis than the last (Note [Order of reductions]) up to 256 blocks. Blocks do
 // not wait for each other: threads, vectors and machines can share them where the result has few elements.
@@ -247,7 +272,7 @@ var _ = ir.Define(SplitMatmul, ir.OpDef{
 	Class: ir.Contract, Arity: 2,
 	Summary: "Matrix product whose k is cut into blocks of `split` steps. Each block is a chain of fma from +0; " +
 		"their results are added in order by groups of 256, and the sums of groups likewise. f16 and bf16 are " +
-		"computed in f32 and rounded once; integers wrap.",
+		"computed in f32, each block in the order of `@`, and rounded once; integers wrap.",
 	Attrs: []ir.AttrDef{{Name: "split", Kind: ir.AttrInt, Doc: "the steps of a block, a multiple of 32"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		if n := attrs[0].(int64); n < SplitUnit || n > SplitMost || n%SplitUnit != 0 {
@@ -272,14 +297,24 @@ func splitLoop(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 	along, factors := factorsOf(p, op, at)
 	e := p.E()
 	zero, none := e.Int(in, 0), e.Int(types.I64, 0)
+	halves := in != elem // whose blocks have a sum and two chains
 	state := []scalar.Ref{zero}
 	for range splitHeights {
 		state = append(state, zero)
 	}
+	if halves {
+		state = append(state, zero, zero)
+	}
+	const turn, other = splitHeights + 1, splitHeights + 2 // the chain that goes on, and the one that did
 	s := p.Loop(along, 0, state, func(k, s []scalar.Ref) []scalar.Ref {
 		e := p.E()
 		next := append([]scalar.Ref{}, s...)
 		steps := op.Int("split")
+		if halves {
+			begins := e.Eq(e.Rem(k[0], e.Int(types.I64, productBlock)), none)
+			next[0] = e.Select(begins, e.Add(s[0], e.Add(s[turn], s[other])), s[0])
+			next[turn], next[other] = e.Select(begins, zero, s[other]), e.Select(begins, zero, s[turn])
+		}
 		for h := range splitHeights {
 			begins := e.Eq(e.Rem(k[0], e.Int(types.I64, steps)), none)
 			next[h+1] = e.Select(begins, e.Add(next[h+1], next[h]), next[h+1])
@@ -287,12 +322,19 @@ func splitLoop(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 			steps *= splitGroup
 		}
 		x, y := factors(k[0])
-		next[0] = multiplyAdd(p.E(), as(p.E(), in, x), as(p.E(), in, y), next[0])
+		chain := 0
+		if halves {
+			chain = other
+		}
+		next[chain] = multiplyAdd(p.E(), as(p.E(), in, x), as(p.E(), in, y), next[chain])
 		return next
 	})
 	e = p.E()
 	sum := s[0]
-	for _, higher := range s[1:] {
+	if halves {
+		sum = e.Add(sum, e.Add(s[turn], s[other]))
+	}
+	for _, higher := range s[1 : splitHeights+1] {
 		sum = e.Add(higher, sum)
 	}
 	return as(e, elem, sum)
@@ -309,6 +351,10 @@ func expandSplit(b *ir.Builder, op *ir.Op) []*ir.Value {
 	if !known {
 		return nil
 	}
+	in := Matmul
+	if x.Type.Elem.Bits() == 16 {
+		in = BlockMatmul
+	}
 	x, y = widened(b, x), widened(b, y)
 	blocks, rest := steps/split, steps%split
 	piece := func(from, n int64) (*ir.Value, *ir.Value) {
@@ -316,12 +362,12 @@ func expandSplit(b *ir.Builder, op *ir.Op) []*ir.Value {
 	}
 	product := func(from, n int64) *ir.Value {
 		xs, ys := piece(from, n)
-		return b.Emit(Matmul, nil, xs, ys)
+		return b.Emit(in, nil, xs, ys)
 	}
 	var sum *ir.Value
 	switch {
 	case blocks == 0 || blocks == 1 && rest == 0:
-		sum = b.Emit(Matmul, nil, x, y)
+		sum = b.Emit(in, nil, x, y)
 	case blocks <= splitInPlace && largeResult(op.Type().Shape[r-2:], split):
 		sum = product(0, split)
 		for i := int64(1); i < blocks; i++ {
@@ -332,7 +378,7 @@ func expandSplit(b *ir.Builder, op *ir.Op) []*ir.Value {
 		}
 	default:
 		xs, ys := piece(0, blocks*split)
-		parts := b.Emit(Matmul, nil, inBlocks(b, xs, r-1, blocks, split), inBlocks(b, ys, r-2, blocks, split))
+		parts := b.Emit(in, nil, inBlocks(b, xs, r-1, blocks, split), inBlocks(b, ys, r-2, blocks, split))
 		if rest > 0 {
 			last := product(blocks*split, rest)
 			shape := append(types.Shape{}, parts.Type.Shape...)
@@ -442,14 +488,28 @@ func evalSplit(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, erro
 		}
 		sums := groupedSum{add: add}
 		for from := 0; from < inner; from += split {
-			chain := make([]uint64, n)
-			for k := from; k < min(from+split, inner); k++ {
+			end := min(from+split, inner)
+			// one chain, or the two of a block in turns
+			chains := [][]uint64{make([]uint64, n)}
+			sum := chains[0]
+			if in != elem {
+				sum = make([]uint64, n)
+				chains = append(chains, make([]uint64, n))
+			}
+			for k := from; k < end; k++ {
 				for j := range left {
 					left[j] = a.Bits[row*inner+k]
 				}
+				chain := chains[(k-from)%len(chains)]
 				step.into(chain, left, b.Bits[(row/m*inner+k)*n:][:n], chain)
+				if in != elem && ((k-from)%productBlock == productBlock-1 || k == end-1) {
+					add.into(chains[0], chains[0], chains[1])
+					add.into(sum, sum, chains[0])
+					clear(chains[0])
+					clear(chains[1])
+				}
 			}
-			sums.push(0, chain)
+			sums.push(0, sum)
 		}
 		total := zero
 		if inner > 0 {

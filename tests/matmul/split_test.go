@@ -67,3 +67,24 @@ func compareSplit(t *testing.T, name, src, cpu string, args []*tensor.Tensor) []
 func filled(rows, cols int, x float32) *tensor.Tensor {
 	return tensor.FromSlice(slices.Repeat([]float32{x}, rows*cols), rows, cols)
 }
+
+// TestOneBlock: where k is no longer than a block the product is that of `@`, but for zeros, which are +0.
+func TestOneBlock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 64))
+	for _, elem := range []string{"f16", "bf16", "f32", "f64"} {
+		for _, k := range []int64{1, 31, 64, 200, 256} {
+			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[elem], []int64{7, k}),
+				randomTensor(t, rng, dtypes[elem], []int64{k, 33})}
+			src := strings.ReplaceAll(`fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a OP b`, "T[", elem+"[")
+			interp := engine.Options{Backend: heal.Interp, Threads: 1}
+			want := call(t, elem, strings.Replace(src, "OP", "@", 1), interp, args)
+			for i, bits := range want {
+				if bits == uint64(1)<<(dtypes[elem].Bits()-1) {
+					want[i] = 0
+				}
+			}
+			name := fmt.Sprintf("%d steps of %s in a block of 256", k, elem)
+			differ(t, name, compareSplit(t, name, strings.Replace(src, "OP", "@[split=256]", 1), "", args), want)
+		}
+	}
+}
