@@ -28,22 +28,33 @@ func main() {
 	only := flag.String("run", "",
 		"only rows whose name matches this regular expression; sizes, call, compile and process are names, too")
 	stops := flag.Bool("stops", false, "nothing but what it costs that a context can stop a call, in each row")
+	sweep := flag.Bool("sweep", false,
+		"nothing but two threads beside one, from one element to 2^24, in each row of sweep.heal")
 	flag.Parse()
-	if err := run(*budget, *python, *healc, *out, *svg, *doc, *only, *stops); err != nil {
+	var instead func(*bench, *regexp.Regexp) error
+	switch {
+	case *stops:
+		instead = (*bench).stops
+	case *sweep:
+		instead = (*bench).sweep
+	}
+	if err := run(*budget, *python, *healc, *out, *svg, *doc, *only, instead); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(budget time.Duration, python, healc, out, svg, doc, only string, stops bool) error {
+// run measures everything, or what there is to do instead.
+func run(budget time.Duration, python, healc, out, svg, doc, only string,
+	instead func(*bench, *regexp.Regexp) error) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
 	b := &bench{threads: []int{1, 2}, budget: budget,
 		report: &report{Host: measure.ThisHost(), Command: os.Args, Peers: "none"}}
-	if stops {
-		return b.stops(match)
+	if instead != nil {
+		return instead(b, match)
 	}
 	if python != "" {
 		if b.peer, err = startPeer(python); err != nil {

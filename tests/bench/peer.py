@@ -439,6 +439,7 @@ ROWS = {
     "S2_layernorm": layernorm,
     "S3_xent": xent,
     "M2_gemv_4096x1024": matmul,
+    "M2_gemv_split_4096x1024": matmul,
     "T1_transpose": transpose,
     "T2_stride_add": stride_add,
     "G1_gather": gather,

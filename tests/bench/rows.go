@@ -33,6 +33,7 @@ type input struct {
 	shift float64
 	below int64
 	value float64 // of a scalar
+	whole int64   // of a scalar that is an integer
 }
 
 func f32(shape ...int64) input { return input{dtype: types.F32, shape: shape, shift: 0.5} }
@@ -40,7 +41,8 @@ func f64(shape ...int64) input { return input{dtype: types.F64, shape: shape, sh
 func positive(shape ...int64) input {
 	return input{dtype: types.F32, shape: shape, shift: -0.01}
 }
-func scalar(v float64) input { return input{dtype: types.F32, value: v} }
+func scalar(v float64) input               { return input{dtype: types.F32, value: v} }
+func integer(d types.DType, v int64) input { return input{dtype: d, whole: v} }
 func ints(d types.DType, below int64, shape ...int64) input {
 	return input{dtype: d, shape: shape, below: below}
 }
@@ -94,6 +96,8 @@ var rows = []row{
 	matmul("M1_bf16_1024", "m1_bf16_1024", types.BF16, 1024, 1024, 1024),
 	{name: "M2_gemv_4096x1024", entry: "m2", args: []input{f32(4096, 1024), f32(1024)}, ops: 2 * 4096 * 1024,
 		kind: measure.F32, rel: 1e-4},
+	{name: "M2_gemv_split_4096x1024", entry: "m2_split", args: []input{f32(4096, 1024), f32(1024)},
+		ops: 2 * 4096 * 1024, kind: measure.F32, rel: 1e-4},
 	{name: "T1_transpose", entry: "t1", args: []input{f32(4096, 4096)}},
 	{name: "T2_stride_add", entry: "t2", args: []input{f32(4096, 4096)}, rel: 1e-6},
 	{name: "G1_gather", entry: "g1", args: []input{f32(65536, 256), ints(types.I64, 65536, 32768)}, read: 32768*256*4 +
@@ -162,7 +166,10 @@ func matmul(name, entry string, d types.DType, m, k, n int64) row {
 
 // make makes the argument.
 func (in input) make(seed uint64) (*tensor.Tensor, error) {
-	if in.shape == nil {
+	switch {
+	case in.shape == nil && in.dtype.IsInt():
+		return tensor.FromBits(in.dtype, nil, []uint64{uint64(in.whole)})
+	case in.shape == nil:
 		return tensor.Scalar(float32(in.value)), nil
 	}
 	from := in.dtype

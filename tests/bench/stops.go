@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"regexp"
-	"slices"
 
 	"healc/cmd/healc/measure"
 )
@@ -28,7 +26,7 @@ func (b *bench) stops(match *regexp.Regexp) error {
 				return fmt.Errorf("%s: %w", r.name, err)
 			}
 			progress("")
-			s, a := ratios(times[1], times[0], times[2]), ratios(times[2], times[0])
+			s, a := times[1].Over(times[0], times[2]), times[2].Over(times[0])
 			stopped, again = append(stopped, s), append(again, a)
 			fmt.Printf("| %s | %d | %s | %s | %s |\n", r.name, n, duration(times[0].Median()), middle(s), middle(a))
 		}
@@ -65,19 +63,6 @@ func (b *bench) stopRow(r row, threads int) ([]measure.Samples, error) {
 	}, measure.Plan{Budget: b.budget})
 }
 
-// ratios are, round by round, the times of a over the mean of those of others: what slows a whole round down falls out.
-func ratios(a measure.Samples, others ...measure.Samples) measure.Samples {
-	out := make(measure.Samples, len(a))
-	for i := range a {
-		sum := 0.0
-		for _, o := range others {
-			sum += o[i]
-		}
-		out[i] = a[i] / (sum / float64(len(others)))
-	}
-	return out
-}
-
 func medians(list []measure.Samples) measure.Samples {
 	out := make(measure.Samples, len(list))
 	for i, s := range list {
@@ -86,13 +71,8 @@ func medians(list []measure.Samples) measure.Samples {
 	return out
 }
 
-// middle is the median and the interval in which that of all runs lies with a probability of 95 %, by ranks: how many
-// of n samples lie below the true median is binomial.
+// middle is the median and the interval in which that of all runs lies.
 func middle(s measure.Samples) string {
-	sorted := slices.Clone(s)
-	slices.Sort(sorted)
-	half := 0.98 * math.Sqrt(float64(len(s)))
-	low := max(int(float64(len(s))/2-half), 0)
-	high := min(int(math.Ceil(float64(len(s))/2+half)), len(s)-1)
-	return fmt.Sprintf("%.4f (%.4f to %.4f)", s.Median(), sorted[low], sorted[high])
+	low, high := s.Interval()
+	return fmt.Sprintf("%.4f (%.4f to %.4f)", s.Median(), low, high)
 }

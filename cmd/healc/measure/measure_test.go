@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -96,6 +97,23 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// TestIntervals: intervals of medians, and ratios of rounds.
+func TestIntervals(t *testing.T) {
+	var s Samples
+	for i := range 100 {
+		s = append(s, float64((i*37)%100))
+	}
+	if low, high := s.Interval(); low != 40 || high != 60 { // 50 less and plus 0.98 times the root of 100
+		t.Errorf("from %v to %v", low, high)
+	}
+	if low, high := (Samples{3, 1, 2}).Interval(); low != 1 || high != 3 {
+		t.Errorf("of three from %v to %v", low, high)
+	}
+	if got := (Samples{2, 6, 8}).Over(Samples{1, 2, 3}, Samples{3, 2}); !slices.Equal(got, Samples{1, 3}) {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestRace looks at who is asked for what, not at how long it takes.
 func TestRace(t *testing.T) {
 	var asked [2][]int
@@ -118,6 +136,21 @@ func TestRace(t *testing.T) {
 	}
 	if math.Abs(out[0].Median()-1e-6) > 1e-12 || out[1].Median() != 1 {
 		t.Errorf("medians %v and %v", out[0].Median(), out[1].Median())
+	}
+	asked = [2][]int{}
+	if out, err = Race(context.Background(), []Contender{fake(0, time.Microsecond), fake(1, time.Millisecond)},
+		Plan{Budget: time.Second, Sample: 2 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := asked[0][len(asked[0])-1], asked[1][len(asked[1])-1]; a != 2000 || b != 2 {
+		t.Errorf("samples of 2 ms repeat them %d and %d times", a, b)
+	}
+	// The third is settled at once, the second after ten rounds; then nothing is left to find out about the first.
+	out, err = Race(context.Background(), []Contender{fake(0, time.Second), fake(1, time.Second), fake(0, time.Second)},
+		Plan{Budget: 100 * time.Second,
+			Settled: func(i int, have []Samples) bool { return i == 2 || len(have[i]) >= 10 }})
+	if err != nil || len(out[0]) != 10 || len(out[1]) != 10 || len(out[2]) != minRounds {
+		t.Errorf("%d, %d and %d samples, %v", len(out[0]), len(out[1]), len(out[2]), err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 )
@@ -51,11 +52,42 @@ func (s Samples) Blocks(n int) Samples {
 	return out
 }
 
+// Interval is where the median of all runs lies with a probability of 95 %, by ranks: how many of n samples lie below
+// the true one is binomial.
+func (s Samples) Interval() (low, high float64) {
+	sorted := slices.Clone(s)
+	slices.Sort(sorted)
+	half := 0.98 * math.Sqrt(float64(len(s)))
+	return sorted[max(int(float64(len(s))/2-half), 0)], sorted[min(int(math.Ceil(float64(len(s))/2+half)), len(s)-1)]
+}
+
+// Over are, round by round, the times over the mean of those of others: what slows a whole round down falls out. Rounds
+// that one of them does not have do not count.
+func (s Samples) Over(others ...Samples) Samples {
+	n := len(s)
+	for _, o := range others {
+		n = min(n, len(o))
+	}
+	out := make(Samples, n)
+	for i := range out {
+		sum := 0.0
+		for _, o := range others {
+			sum += o[i]
+		}
+		out[i] = s[i] / (sum / float64(len(others)))
+	}
+	return out
+}
+
 // Plan says how long to measure.
 type Plan struct {
 	Budget   time.Duration // for each contender, without the warm-up
+	Sample   time.Duration // the least that a sample takes; 0 is what the clock asks for
 	Rounds   int           // at most; 0 is 1000
 	Progress func(done float64)
+	// Settled reports, of what the contenders have so far, that contender i needs no more samples: it takes no turn
+	// from then on. The race ends when only the first is left. nil: each has all its turns.
+	Settled func(i int, have []Samples) bool
 }
 
 const (
@@ -70,6 +102,7 @@ const (
 // least five rounds. The order of a round alternates, so that no contender always follows the same one.
 func Race(ctx context.Context, all []Contender, p Plan) ([]Samples, error) {
 	repeats := make([]int, len(all))
+	sample := max(p.Sample, minSample)
 	round := time.Duration(0)
 	for i := range all {
 		best := time.Duration(1<<63 - 1)
@@ -80,7 +113,7 @@ func Race(ctx context.Context, all []Contender, p Plan) ([]Samples, error) {
 			}
 			best = min(best, max(d, 1))
 		}
-		repeats[i] = int(max((minSample-1)/best+1, 1))
+		repeats[i] = int(max((sample-1)/best+1, 1))
 		round += time.Duration(repeats[i]) * best
 	}
 	rounds := int(p.Budget * time.Duration(len(all)) / round)
@@ -89,12 +122,15 @@ func Race(ctx context.Context, all []Contender, p Plan) ([]Samples, error) {
 		most = 1000
 	}
 	rounds = max(min(rounds, most), min(minRounds, most))
-	out := make([]Samples, len(all))
+	out, settled, left := make([]Samples, len(all)), make([]bool, len(all)), len(all)
 	for r := range rounds {
 		for k := range all {
 			i := k
 			if r%2 == 1 {
 				i = len(all) - 1 - k
+			}
+			if settled[i] {
+				continue
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -107,6 +143,18 @@ func Race(ctx context.Context, all []Contender, p Plan) ([]Samples, error) {
 		}
 		if p.Progress != nil {
 			p.Progress(float64(r+1) / float64(rounds))
+		}
+		if p.Settled == nil || r+1 < minRounds {
+			continue
+		}
+		for i := 1; i < len(all); i++ {
+			if !settled[i] && p.Settled(i, out) {
+				settled[i] = true
+				left--
+			}
+		}
+		if left == 1 {
+			break
 		}
 	}
 	return out, nil

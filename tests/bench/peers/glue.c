@@ -104,6 +104,13 @@ void k_bgemm(const int8_t *a, const int8_t *b, float *c, size_t m, size_t n, siz
   int same = m == n && n == k;
   must(same && n == 256 ? rows_m1_bf16_256(a, b, c) : same && n == 1024 ? rows_m1_bf16_1024(a, b, c) : HEAL_ARGUMENT);
 }
+void k_halfgemm(const uint16_t *a, const uint16_t *b, uint16_t *c, size_t m, size_t n, size_t k) {
+  int same = m == n && n == k;
+  must(same && n == 256 ? rows_half_256(a, b, c) : same && n == 1024 ? rows_half_1024(a, b, c) : HEAL_ARGUMENT);
+}
+void k_sgemv_split(const float *a, const float *x, float *y, size_t m, size_t n) {
+  must(m == 4096 && n == 1024 ? rows_m2_split(a, x, y) : HEAL_ARGUMENT);
+}
 void k_sgemv(const float *a, const float *x, float *y, size_t m, size_t n) {
   must(m == 4096 && n == 1024 ? rows_m2(a, x, y) : HEAL_ARGUMENT);
 }
