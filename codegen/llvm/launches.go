@@ -47,7 +47,7 @@ func (m *program) tellPlan() {
 		s, here := m.schedules[l.Kernel]
 		switch p := m.products[l.Kernel]; {
 		case p != nil && !p.Free:
-			l.Tasks, l.Work, l.Bytes, l.Align = p.Units(), p.UnitWork(), 0, 1
+			l.Tasks, l.Work, l.Bytes, l.Align = p.Units(), p.UnitWork(), 0, p.UnitAlign()
 		case here:
 			l.Align = align(s)
 		}

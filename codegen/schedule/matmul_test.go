@@ -209,6 +209,28 @@ func TestUnitWork(t *testing.T) {
 	}
 }
 
+// TestUnitAlign: calls of a product get so many units that copies take no more than half as long.
+func TestUnitAlign(t *testing.T) {
+	for _, c := range []struct {
+		dtype, n, cpu string
+		want          int64
+	}{
+		{"i8", "256", "sapphirerapids", 4},
+		{"i8", "1024", "sapphirerapids", 2},
+		{"f32", "128", "x86-64-v4", 1}, // nothing is copied
+		{"f32", "256", "x86-64-v4", 1},
+		{"f32", "1024", "x86-64-v3", 1},
+	} {
+		k := productOf(t, c.dtype, c.n, c.n, c.n, c.n+"*%0 + %4", c.n+"*%4 + %1")
+		s := For(k, target.MachineOf(codegen.Target{CPU: c.cpu}), Options{Launched: true})
+		p := MatmulOf(ProductOf(k, Options{Launched: true}), MatmulForm(s))
+		if got := p.UnitAlign(); got != c.want || p.Units()%got != 0 {
+			t.Errorf("%s %s: calls begin at multiples of %d of %d units, not of %d", c.dtype, c.n, got, p.Units(),
+				c.want)
+		}
+	}
+}
+
 // readBack is a kernel as its text says.
 func readBack(t *testing.T, k *kernel.Kernel) *kernel.Kernel {
 	t.Helper()

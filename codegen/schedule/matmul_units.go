@@ -18,6 +18,9 @@ import (
 // even share. When both operands are copied, neither should be cut into narrow strips: the parts are wider, and the
 // inner direction is cut, too.
 //
+// A call that has some units of an outer part copies all of the operand that the part reads, as do calls for its other
+// units. Where that takes long beside a unit, as in products in tile registers, calls begin at multiples of some units.
+//
 // The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
 // machine rounds to its panels and tiles.
 
@@ -89,11 +92,32 @@ func (p *MatmulPlan) Units() int64 {
 	return p.Batch() * outer * inner
 }
 
-// UnitWork is the work of a unit in scalar operations, as the thread pool counts them (opTime in runtime/abi). It is
-// made of the time of a step of a chain for each byte (docs/tuning/matrix-products.md).
+// UnitWork is the work of a unit in scalar operations, as the thread pool counts them (Launch.Work in runtime/abi). A
+// step of a chain is one for each 4 bytes (docs/tuning/matrix-products.md).
 func (p *MatmulPlan) UnitWork() int64 {
 	steps := float64(p.Batch()) * float64(p.Size.M) * float64(p.Size.N) * float64(p.Size.K) / p.atOnce()
-	return int64(max(min(steps*float64(analysis.ArithmeticType(p.Acc).Bytes())/12/float64(p.Units()), 1e15), 1))
+	return int64(max(min(steps*float64(analysis.ArithmeticType(p.Acc).Bytes())/4/float64(p.Units()), 1e15), 1))
+}
+
+// copied is how many operations the copy of an element takes as long as.
+const copied = 12
+
+// UnitAlign is the number of units at whose multiples calls begin: so many that copies take no more than half as long,
+// at most a whole outer part, and half of all units.
+func (p *MatmulPlan) UnitAlign() int64 {
+	outer, inner, byRows := p.Grid()
+	part := p.Size.K * p.Size.N / outer
+	if byRows {
+		part = p.Size.K * p.Size.M / outer
+	}
+	if x, y := p.copies(); byRows && !x || !byRows && !y {
+		part = 0
+	}
+	units := int64(1)
+	for units*2 <= min(inner, p.Units()/2) && units*p.UnitWork() < 2*copied*part {
+		units *= 2
+	}
+	return units
 }
 
 // atOnce is how many elements of the chains go in the time of one of a chain of vectors. By instructions alone, tile

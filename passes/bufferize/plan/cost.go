@@ -179,8 +179,8 @@ func (w *operationCount) statement(st kernel.Stmt) float64 {
 		return 1 + max(then, other)
 	case *kernel.Call:
 		return callWork
-	case *kernel.Transform: // half a butterfly, of 8 operations, for each element and stage
-		return 4 * float64(st.Size) * float64(bits.Len64(uint64(st.Size))-1)
+	case *kernel.Transform: // half a butterfly, as long as 24 operations, for each element and stage
+		return 12 * float64(st.Size) * float64(bits.Len64(uint64(st.Size))-1)
 	case *kernel.Sort: // those of sorting by digits
 		return digitSort * extentEstimate(abi.Extent{Dim: st.Size})
 	case *kernel.Load:

@@ -75,8 +75,8 @@ ntt.alike = 0
 sort.ahead = 512
 sort.sampled = 2048
 
-effort.quick = 50
-effort.least = 10
+effort.quick = 20
+effort.least = 4
 effort.objects = 3
 effort.kernels = 24
 
@@ -107,9 +107,9 @@ plan.once_least = 8192
 plan.near_bytes = 65536
 plan.both_arms = 8
 plan.even_units = 16
-threads.op_time = 30
-threads.byte_time = 18
-threads.region_time = 3000
+threads.op_time = 10
+threads.byte_time = 8
+threads.region_time = 5000
 threads.wake_time = 30
 threads.caller_spin = 50
 threads.worker_spin = 50
