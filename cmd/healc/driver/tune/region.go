@@ -37,7 +37,7 @@ func (l *lab) region(p *profile.Profile, budget time.Duration) (Region, error) {
 		return r, err
 	}
 	defer shared.Close()
-	times, err := l.race("tiny", []*engine.Module{alone, shared}, budget/3)
+	times, err := l.race("tiny", []*engine.Module{alone, shared}, measure.Plan{Budget: budget / 3})
 	if err != nil {
 		return r, err
 	}
@@ -109,7 +109,7 @@ func (l *lab) each(m *engine.Module, name string, budget time.Duration, count fu
 	if !known || n == 0 || count(launch) == 0 {
 		return 0, nil
 	}
-	times, err := l.race(name, []*engine.Module{m}, budget)
+	times, err := l.race(name, []*engine.Module{m}, measure.Plan{Budget: budget})
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ package tune
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -70,6 +71,7 @@ const (
 	worthTrying = 0.97
 	worthTaking = 0.98
 	harms       = 1.02 // for one function, whatever others gain
+	precise     = 0.01 // how wide the interval of a ratio may be that is clear
 )
 
 // Run measures.
@@ -95,7 +97,7 @@ func (t *Tuning) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab := &lab{ctx: ctx, teams: teams, inputs: map[string][]*tensor.Tensor{}}
+	lab := newLab(ctx, teams)
 	defer lab.close()
 	if threads > 1 {
 		t.progress("regions of threads", 0.02)
@@ -129,22 +131,38 @@ func (t *Tuning) progress(what string, done float64) {
 
 // lab compiles and times the functions of workloads.heal.
 type lab struct {
-	ctx    context.Context
-	teams  []int
-	inputs map[string][]*tensor.Tensor // of a function
+	ctx   context.Context
+	teams []int
+	memo  llvm.Memo // most kernels are the same in all that is compiled
+
+	plain   *engine.Module              // for texts: the plan is the same with every profile
+	inputs  map[string][]*tensor.Tensor // of a function that has another for them
+	numbers map[string]*tensor.Tensor   // of a type, and which of those of a function
+	results map[string][]*tensor.Tensor // of a function
 }
 
-// close frees the inputs of all functions, which are made again when they are asked for.
+func newLab(ctx context.Context, teams []int) *lab {
+	return &lab{ctx: ctx, teams: teams, inputs: map[string][]*tensor.Tensor{}, numbers: map[string]*tensor.Tensor{},
+		results: map[string][]*tensor.Tensor{}}
+}
+
 func (l *lab) close() {
 	for _, list := range l.inputs {
 		closeAll(list)
 	}
-	clear(l.inputs)
+	for _, t := range l.numbers {
+		t.Close()
+	}
+	for _, list := range l.results {
+		closeAll(list)
+	}
+	if l.plain != nil {
+		l.plain.Close()
+	}
 }
 
 // try makes an experiment, and sets the fields of p to what it finds.
 func (l *lab) try(e experiment, p *profile.Profile, budget time.Duration) (Finding, error) {
-	defer l.close()
 	fields := make([]profile.Field, len(e.set))
 	for i, name := range e.set {
 		fields[i] = profile.FieldNamed(name)
@@ -208,19 +226,19 @@ func (l *lab) try(e experiment, p *profile.Profile, budget time.Duration) (Findi
 }
 
 // texts is the code of functions with a profile, before libLLVM.
-func (l *lab) texts(by []string, p *profile.Profile) ([]string, error) {
-	m, err := l.module(p, 1)
-	if err != nil {
-		return nil, err
+func (l *lab) texts(by []string, p *profile.Profile) (out []string, err error) {
+	if l.plain == nil {
+		if l.plain, err = l.module(p, 1); err != nil {
+			return nil, err
+		}
 	}
-	defer m.Close()
-	out := make([]string, len(by))
+	out = make([]string, len(by))
 	for i, name := range by {
-		km, err := m.Kernels(name, nil, nil)
+		km, err := l.plain.Kernels(name, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		here := llvm.Options{Machine: target.MachineOf(m.Options().Target), Profile: p}
+		here := llvm.Options{Machine: target.MachineOf(l.plain.Options().Target), Profile: p}
 		if out[i], err = llvm.Generate(km, here); err != nil {
 			return nil, err
 		}
@@ -230,7 +248,7 @@ func (l *lab) texts(by []string, p *profile.Profile) ([]string, error) {
 
 // module is workloads.heal, to be compiled with a profile.
 func (l *lab) module(p *profile.Profile, threads int) (*engine.Module, error) {
-	return l.moduleWith(engine.Options{Threads: threads, Debug: pipeline.Debug{Profile: p},
+	return l.moduleWith(engine.Options{Threads: threads, Debug: pipeline.Debug{Profile: p, Memo: &l.memo},
 		System: runtime.OS{Out: io.Discard}})
 }
 
@@ -259,12 +277,13 @@ func (l *lab) compare(by []string, p *profile.Profile, others []*profile.Profile
 			modules = append(modules, m)
 		}
 		for _, name := range by {
-			samples, err := l.race(name, modules, budget/time.Duration(rounds*len(modules)))
+			samples, err := l.race(name, modules,
+				measure.Plan{Budget: budget / time.Duration(rounds*len(modules)), Settled: settled})
 			if err != nil {
 				return nil, nil, err
 			}
 			for k := range others {
-				ratio := ratio(samples[k+1], samples[0])
+				ratio := samples[k+1].Over(samples[0]).Median()
 				mean[k] += math.Log(ratio) / float64(rounds)
 				worst[k] = max(worst[k], ratio)
 			}
@@ -276,17 +295,8 @@ func (l *lab) compare(by []string, p *profile.Profile, others []*profile.Profile
 	return mean, worst, nil
 }
 
-// ratio is the median of the quotients of samples that were taken in the same round.
-func ratio(a, b measure.Samples) float64 {
-	out := make(measure.Samples, len(a))
-	for i := range a {
-		out[i] = a[i] / b[i]
-	}
-	return out.Median()
-}
-
 // race times a function of several modules in turns.
-func (l *lab) race(name string, modules []*engine.Module, budget time.Duration) ([]measure.Samples, error) {
+func (l *lab) race(name string, modules []*engine.Module, plan measure.Plan) ([]measure.Samples, error) {
 	all := make([]measure.Contender, len(modules))
 	for i, m := range modules {
 		f, err := m.Func(name)
@@ -297,14 +307,23 @@ func (l *lab) race(name string, modules []*engine.Module, budget time.Duration) 
 		if err != nil {
 			return nil, err
 		}
-		results, err := f.CallAll(l.ctx, args...)
-		if err != nil {
-			return nil, err
+		results, ok := l.results[name]
+		if !ok {
+			if results, err = f.CallAll(l.ctx, args...); err != nil {
+				return nil, err
+			}
+			l.results[name] = results
 		}
-		defer closeAll(results)
 		all[i].Time = measure.Repeat(func() error { return f.CallInto(l.ctx, results, args...) })
 	}
-	return measure.Race(l.ctx, all, measure.Plan{Budget: budget})
+	return measure.Race(l.ctx, all, plan)
+}
+
+// settled is for a race: those that are clearly no faster than the first take no more turns, nor do those of which it
+// is clear how much faster they are.
+func settled(i int, have []measure.Samples) bool {
+	low, high := have[i].Over(have[0]).Interval()
+	return low > worthTaking || high-low < precise
 }
 
 // arguments of a function are what the function with _in at its end gives, else random numbers.
@@ -318,16 +337,20 @@ func (l *lab) arguments(m *engine.Module, f *engine.Func) ([]*tensor.Tensor, err
 		if out, err = source.CallAll(l.ctx); err != nil {
 			return nil, err
 		}
-	} else {
-		for i, p := range f.IR().Params() {
+		l.inputs[name] = out
+		return out, nil
+	}
+	for i, p := range f.IR().Params() {
+		key := fmt.Sprint(i, " ", p.Type)
+		if l.numbers[key] == nil {
 			t, err := numbers(p.Type, uint64(i))
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, t)
+			l.numbers[key] = t
 		}
+		out = append(out, l.numbers[key])
 	}
-	l.inputs[name] = out
 	return out, nil
 }
 

@@ -12,15 +12,14 @@ import (
 	"healc/cmd/healc/measure"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target/profile"
-	"healc/runtime/tensor"
 )
 
-func newLab(t *testing.T) *lab {
+func testLab(t *testing.T) *lab {
 	t.Helper()
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
 	}
-	l := &lab{ctx: context.Background(), teams: []int{1, 2}, inputs: map[string][]*tensor.Tensor{}}
+	l := newLab(context.Background(), []int{1, 2})
 	t.Cleanup(l.close)
 	return l
 }
@@ -28,7 +27,7 @@ func newLab(t *testing.T) *lab {
 // TestExperiments: each number that is tried is one that its field may have, and may be measured; each function is
 // there, and is of use.
 func TestExperiments(t *testing.T) {
-	l := newLab(t)
+	l := testLab(t)
 	m, err := l.module(profile.Base(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +63,7 @@ func TestExperiments(t *testing.T) {
 // TestTry: an experiment tells values that make other code from those that do not, and leaves a profile that is
 // one of those it tried.
 func TestTry(t *testing.T) {
-	l := newLab(t)
+	l := testLab(t)
 	p := profile.Named("generic-avx512").Clone()
 	f, err := l.try(experiment{[]string{"loops.speculated"}, []int{1, 4, 8}, []string{"near_sin"}}, p, time.Millisecond)
 	if err != nil {
@@ -86,7 +85,7 @@ func TestTry(t *testing.T) {
 
 // TestRegion: what a region of threads costs is measured, and lies in the range of its field.
 func TestRegion(t *testing.T) {
-	l := newLab(t)
+	l := testLab(t)
 	p := profile.Base().Clone()
 	r, err := l.region(p, 10*time.Millisecond)
 	if err != nil {
