@@ -78,7 +78,8 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Functions) != 2 || !strings.HasPrefix(b.String(), "sums[M, N](x: f32[M, N], s: f32) -> (f32[M], f32[N]) "+
-		"for M = 300, N = 500\n  k0_sums ") || !strings.Contains(b.String(), "\nbump[N](") {
+		"for M = 300, N = 500\n  k") || !strings.Contains(b.String(), "\n  k0_sums ") ||
+		!strings.Contains(b.String(), "\n  k1_sums ") || !strings.Contains(b.String(), "\nbump[N](") {
 		t.Errorf("%s", b.String())
 	}
 	tried := 0

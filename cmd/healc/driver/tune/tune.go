@@ -257,40 +257,63 @@ func (l *lab) moduleWith(opts engine.Options) (*engine.Module, error) {
 }
 
 // compare times functions with other profiles beside those with p: for each of them the mean of the times over those
-// with p, of all functions and numbers of threads, and the largest.
+// with p, of all functions and numbers of threads, and the largest. One that clearly harms a function is not tried with
+// the others, and its mean is that harm.
 func (l *lab) compare(by []string, p *profile.Profile, others []*profile.Profile, budget time.Duration) (
 	mean, worst []float64, err error) {
 	mean, worst = make([]float64, len(others)), make([]float64, len(others))
+	out, left := make([]bool, len(others)), len(others)
 	rounds := len(by) * len(l.teams)
 	for _, threads := range l.teams {
-		modules := make([]*engine.Module, 0, len(others)+1)
+		modules := make([]*engine.Module, len(others)+1)
 		defer func() {
 			for _, m := range modules {
-				m.Close()
+				if m != nil {
+					m.Close()
+				}
 			}
 		}()
-		for _, q := range append([]*profile.Profile{p}, others...) {
-			m, err := l.module(q, threads)
-			if err != nil {
-				return nil, nil, err
-			}
-			modules = append(modules, m)
-		}
 		for _, name := range by {
-			samples, err := l.race(name, modules,
-				measure.Plan{Budget: budget / time.Duration(rounds*len(modules)), Settled: settled})
+			if left == 0 {
+				break
+			}
+			var race []*engine.Module
+			var at []int
+			for k := range modules {
+				q := p
+				if k > 0 {
+					if out[k-1] {
+						continue
+					}
+					q, at = others[k-1], append(at, k-1)
+				}
+				if modules[k] == nil {
+					if modules[k], err = l.module(q, threads); err != nil {
+						return nil, nil, err
+					}
+				}
+				race = append(race, modules[k])
+			}
+			samples, err := l.race(name, race,
+				measure.Plan{Budget: budget / time.Duration(rounds*len(race)), Settled: settled})
 			if err != nil {
 				return nil, nil, err
 			}
-			for k := range others {
-				ratio := samples[k+1].Over(samples[0]).Median()
-				mean[k] += math.Log(ratio) / float64(rounds)
-				worst[k] = max(worst[k], ratio)
+			for i, k := range at {
+				ratios := samples[i+1].Over(samples[0])
+				mean[k] += math.Log(ratios.Median()) / float64(rounds)
+				worst[k] = max(worst[k], ratios.Median())
+				if low, _ := ratios.Interval(); low > harms {
+					out[k] = true
+					left--
+				}
 			}
 		}
 	}
 	for k := range mean {
-		mean[k] = math.Exp(mean[k])
+		if mean[k] = math.Exp(mean[k]); out[k] {
+			mean[k] = worst[k]
+		}
 	}
 	return mean, worst, nil
 }
