@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"healc/cmd/healc/measure"
@@ -193,23 +192,16 @@ type usage struct {
 // of is a contender's Time that counts.
 func (u *usage) of(f func(n int) (time.Duration, error)) func(n int) (time.Duration, error) {
 	return func(n int) (time.Duration, error) {
-		before := processorTime()
+		before, _ := measure.Spent()
 		d, err := f(n)
-		u.took += processorTime() - before
+		after, _ := measure.Spent()
+		u.took += after - before
 		u.runs += n
 		return d, err
 	}
 }
 
 func (u *usage) each() float64 { return u.took.Seconds() / float64(max(u.runs, 1)) }
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // printSweep writes the ratios, a line for each row, and what is slower on two threads.
 func printSweep(w io.Writer, all []pair) {

@@ -114,6 +114,27 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// TestRepeatSpent: who waits spends nothing, and who works does.
+func TestRepeatSpent(t *testing.T) {
+	if _, ok := Spent(); !ok {
+		t.Skip("the system does not tell")
+	}
+	work := func() error {
+		for begin, _ := Spent(); ; {
+			if now, _ := Spent(); now-begin >= 10*time.Millisecond {
+				return nil
+			}
+		}
+	}
+	if d, err := RepeatSpent(work)(2); err != nil || d < 20*time.Millisecond {
+		t.Errorf("work of 20 ms took %v, %v", d, err)
+	}
+	wait := func() error { time.Sleep(200 * time.Millisecond); return nil }
+	if d, err := RepeatSpent(wait)(1); err != nil || d > 150*time.Millisecond {
+		t.Errorf("waiting took %v, %v", d, err)
+	}
+}
+
 // TestRace looks at who is asked for what, not at how long it takes.
 func TestRace(t *testing.T) {
 	var asked [2][]int

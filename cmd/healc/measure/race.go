@@ -28,6 +28,20 @@ func Repeat(f func() error) func(n int) (time.Duration, error) {
 	}
 }
 
+// RepeatSpent is a Contender's Time for a function in this process that runs on one thread: the processor time, to which
+// other programs add less than to the time that passes.
+func RepeatSpent(f func() error) func(n int) (time.Duration, error) {
+	passed := Repeat(f)
+	return func(n int) (time.Duration, error) {
+		before, _ := Spent()
+		d, err := passed(n)
+		if after, ok := Spent(); ok && after > before {
+			d = after - before
+		}
+		return d, err
+	}
+}
+
 // Samples are the times of single runs, in seconds, in the order in which they were taken.
 type Samples []float64
 

@@ -9,8 +9,8 @@ type experiment struct {
 }
 
 // experiments are in the order in which they are made: one begins with what those before it have found, and those come
-// first that have found something most often, since there may not be time for all. Fields that are not here are not worth
-// a measurement: they are far from where anything changes, or about compiling.
+// first that have found something most often, since there may not be time for all. Fields that are not here are not
+// worth a measurement: they are far from where anything changes, or about compiling.
 var experiments = []experiment{
 	{[]string{"reduce.streams"}, []int{1, 2, 4}, []string{"sum", "dot", "largest"}},
 	{[]string{"reduce.ahead"}, []int{0, 1024, 4096, 16384}, []string{"sum", "dot", "row_sums"}},

@@ -253,9 +253,14 @@ func (t *trial) restore() error {
 	return nil
 }
 
-// timer is the time of calls. What the function changes is put back before each, outside of the time.
+// timer is the time of calls, on one thread that of the processor. What the function changes is put back before each,
+// outside of the time.
 func (t *trial) timer(c *candidate) func(n int) (time.Duration, error) {
-	once := measure.Repeat(func() error { return c.f.CallInto(t.ctx, c.results, t.args...) })
+	repeat := measure.Repeat
+	if t.threads == 1 {
+		repeat = measure.RepeatSpent
+	}
+	once := repeat(func() error { return c.f.CallInto(t.ctx, c.results, t.args...) })
 	if len(c.f.IR().Updates) == 0 {
 		return once
 	}

@@ -318,9 +318,13 @@ func (l *lab) compare(by []string, p *profile.Profile, others []*profile.Profile
 	return mean, worst, nil
 }
 
-// race times a function of several modules in turns.
+// race times a function of several modules in turns, by the time of the processor where each has one thread.
 func (l *lab) race(name string, modules []*engine.Module, plan measure.Plan) ([]measure.Samples, error) {
 	all := make([]measure.Contender, len(modules))
+	repeat := measure.RepeatSpent
+	if slices.ContainsFunc(modules, func(m *engine.Module) bool { return m.Options().Threads != 1 }) {
+		repeat = measure.Repeat
+	}
 	for i, m := range modules {
 		f, err := m.Func(name)
 		if err != nil {
@@ -337,7 +341,7 @@ func (l *lab) race(name string, modules []*engine.Module, plan measure.Plan) ([]
 			}
 			l.results[name] = results
 		}
-		all[i].Time = measure.Repeat(func() error { return f.CallInto(l.ctx, results, args...) })
+		all[i].Time = repeat(func() error { return f.CallInto(l.ctx, results, args...) })
 	}
 	return measure.Race(l.ctx, all, plan)
 }
