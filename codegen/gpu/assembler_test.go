@@ -2,14 +2,10 @@ package gpu_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"healc/codegen"
 	"healc/codegen/gpu"
@@ -60,27 +56,11 @@ func TestAssembler(t *testing.T) {
 		t.Fatal(err)
 	}
 	recorded := strings.HasPrefix(lib.Version(), goldenLLVM) && strings.Contains(string(version), "release 12.4")
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			archive := txtar.Parse(data)
-			text, at := map[string]string{}, -1
-			for i, f := range archive.Files {
-				text[f.Name] = string(f.Data)
-				if f.Name == "want/ptxas" {
-					at = i
-				}
-			}
+	for _, a := range archives(t) {
+		t.Run(a.name, func(t *testing.T) {
 			got := ""
 			for _, arch := range []string{"sm_80", "sm_90"} {
-				ptx, _ := standard(t, text["in.heal"], text["bind"], arch, false)
+				ptx, _ := standard(t, a.text["in.heal"], a.text["bind"], arch, false)
 				got += assemble(t, assembler, ptx, arch)
 			}
 			t.Logf("\n%s", got)
@@ -89,20 +69,14 @@ func TestAssembler(t *testing.T) {
 					t.Errorf("registers are spilled: %s", line)
 				}
 			}
-			if !recorded || got == text["want/ptxas"] {
+			if !recorded || got == a.text["want/ptxas"] {
 				return
 			}
 			if !*update {
-				t.Fatalf("want/ptxas of %s differs (-update):\n%s", file, got)
+				t.Fatalf("want/ptxas of %s differs (-update):\n%s", a.file, got)
 			}
-			if at < 0 {
-				archive.Files = append(archive.Files, txtar.File{Name: "want/ptxas"})
-				at = len(archive.Files) - 1
-			}
-			archive.Files[at].Data = []byte(got)
-			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			a.set("want/ptxas", got)
+			a.write(t)
 		})
 	}
 }

@@ -3,12 +3,9 @@ package gpu_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"healc/codegen/gpu"
 )
@@ -40,21 +37,13 @@ var standardForms = map[string][]string{
 
 // TestForms: the standard kernels take the forms that are meant for them, and every form is one of a standard kernel.
 func TestForms(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) != len(standardForms) {
-		t.Fatalf("%d archives and %d rows: %v", len(files), len(standardForms), err)
+	all := archives(t)
+	if len(all) != len(standardForms) {
+		t.Fatalf("%d archives and %d rows", len(all), len(standardForms))
 	}
 	taken := map[string]bool{}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := map[string]string{}
-		for _, f := range archive.Files {
-			text[f.Name] = string(f.Data)
-		}
-		km, done := standardKernels(t, text["in.heal"], text["bind"])
+	for _, a := range all {
+		km, done := standardKernels(t, a.text["in.heal"], a.text["bind"])
 		names := gpu.FormNames(km, "")
 		done()
 		var got []string
@@ -62,9 +51,8 @@ func TestForms(t *testing.T) {
 			got = append(got, names[k.Name])
 			taken[names[k.Name]] = true
 		}
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if want := standardForms[name]; !slices.Equal(got, want) {
-			t.Errorf("%s: %q, not %q", name, got, want)
+		if want := standardForms[a.name]; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, not %q", a.name, got, want)
 		}
 	}
 	for _, f := range gpu.KernelForms {

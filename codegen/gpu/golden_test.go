@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,6 +26,52 @@ var update = flag.Bool("update", false, "rewrite want/facts and want/ptx")
 // goldenLLVM is the version whose PTX the archives have.
 const goldenLLVM = "19."
 
+// archive is a standard kernel: testdata/NAME.txtar.
+type archive struct {
+	*txtar.Archive
+	name, file string
+	text       map[string]string // of the files in it
+}
+
+// archives are the standard kernels.
+func archives(t *testing.T) []archive {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	var all []archive
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := map[string]string{}
+		for _, f := range a.Files {
+			text[f.Name] = string(f.Data)
+		}
+		all = append(all, archive{a, strings.TrimSuffix(filepath.Base(file), ".txtar"), file, text})
+	}
+	return all
+}
+
+// set changes a file of the archive, or adds it.
+func (a archive) set(name, text string) {
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		i, a.Files = len(a.Files), append(a.Files, txtar.File{Name: name})
+	}
+	a.Files[i].Data = []byte(text)
+}
+
+// write writes the archive where it was read.
+func (a archive) write(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(a.file, txtar.Format(a.Archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestGolden compiles the standard kernels testdata/NAME.txtar for sm_80. The first line says what is shown; want/facts
 // has the launches and what is in each entry, want/ptx, where there is one, the text.
 func TestGolden(t *testing.T) {
@@ -35,37 +82,21 @@ func TestGolden(t *testing.T) {
 	if !strings.HasPrefix(lib.Version(), goldenLLVM) {
 		t.Skipf("the archives are of LLVM %s, this is %s", goldenLLVM, lib.Version())
 	}
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			archive := txtar.Parse(data)
-			text := map[string]string{}
-			for _, f := range archive.Files {
-				text[f.Name] = string(f.Data)
-			}
-			ptx, dev := standard(t, text["in.heal"], text["bind"], "sm_80", false)
-			got := map[string]string{"want/facts": facts(ptx, dev), "want/ptx": ptx}
-			for i, f := range archive.Files {
-				want, ok := got[f.Name]
+	for _, a := range archives(t) {
+		t.Run(a.name, func(t *testing.T) {
+			ptx, dev := standard(t, a.text["in.heal"], a.text["bind"], "sm_80", false)
+			for name, got := range map[string]string{"want/facts": facts(ptx, dev), "want/ptx": ptx} {
+				want, there := a.text[name]
 				switch {
-				case !ok || want == string(f.Data):
+				case !there || got == want:
 				case *update:
-					archive.Files[i].Data = []byte(want)
+					a.set(name, got)
 				default:
-					t.Errorf("%s of %s differs (go test ./codegen/gpu -run Golden -update):\n%s", f.Name, file, want)
+					t.Errorf("%s of %s differs (go test ./codegen/gpu -run Golden -update):\n%s", name, a.file, got)
 				}
 			}
 			if *update {
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				a.write(t)
 			}
 		})
 	}

@@ -1,14 +1,11 @@
 package gpu_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"healc/codegen/llvm/libllvm"
 )
@@ -32,42 +29,30 @@ func TestLines(t *testing.T) {
 	if _, err := libllvm.Open(); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := map[string]string{}
-		for _, f := range txtar.Parse(data).Files {
-			text[f.Name] = string(f.Data)
-		}
+	for _, a := range archives(t) {
 		for _, arch := range []string{"sm_70", "sm_90"} {
-			with, _ := standard(t, text["in.heal"], text["bind"], arch, true)
-			without, _ := standard(t, text["in.heal"], text["bind"], arch, false)
+			with, _ := standard(t, a.text["in.heal"], a.text["bind"], arch, true)
+			without, _ := standard(t, a.text["in.heal"], a.text["bind"], arch, false)
 			if got, want := bare(with), bare(without); got != want {
-				t.Errorf("%s for %s: the code with lines differs:\n%s\nwithout:\n%s", file, arch, got, want)
+				t.Errorf("%s for %s: the code with lines differs:\n%s\nwithout:\n%s", a.name, arch, got, want)
 			}
 			if locPattern.MatchString(without) || strings.Contains(without, ".file") {
-				t.Errorf("%s for %s: there are lines that nobody asked for", file, arch)
+				t.Errorf("%s for %s: there are lines that nobody asked for", a.name, arch)
 			}
 			known := 0
 			for _, m := range locPattern.FindAllStringSubmatch(with, -1) {
 				line, _ := strconv.Atoi(m[2])
 				col, _ := strconv.Atoi(m[3])
-				lines := strings.Split(text["in.heal"], "\n")
+				lines := strings.Split(a.text["in.heal"], "\n")
 				if m[1] != "1" || line > len(lines) || line > 0 && col > len(lines[line-1]) {
-					t.Errorf("%s for %s: there is no place %s", file, arch, m[0])
+					t.Errorf("%s for %s: there is no place %s", a.name, arch, m[0])
 				}
 				if line > 0 {
 					known++
 				}
 			}
 			if known == 0 || !strings.Contains(with, "\t.file\t1 \"") {
-				t.Errorf("%s for %s: %d lines, of no file", file, arch, known)
+				t.Errorf("%s for %s: %d lines, of no file", a.name, arch, known)
 			}
 		}
 	}

@@ -257,15 +257,8 @@ func TestFrames(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(recursions)) {
 		for _, quick := range []bool{false, true} {
 			for _, arch := range newest {
-				m, err := engine.Compile(recursions[name], engine.Options{Target: codegen.Target{Kind: "gpu"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				km, err := m.Kernels("f", nil, nil)
-				m.Close()
-				if err != nil {
-					t.Fatal(err)
-				}
+				km, done := standardKernels(t, recursions[name], "")
+				done()
 				ptx, err := gpu.CompileWith(km, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly,
 					gpu.Options{Quick: quick})
 				if err != nil {

@@ -67,11 +67,7 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	triple := l.Target.Triple
-	if triple == "" {
-		triple = lib.HostTriple()
-	}
-	levels, took := l.levels(isX86(triple)), llvm.Locked(l.Took)
+	levels, took := l.levels(l.isX86(lib)), llvm.Locked(l.Took)
 	bundle := &abi.Bundle{}
 	for _, level := range levels {
 		name := level.Name

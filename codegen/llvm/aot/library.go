@@ -172,11 +172,7 @@ func Objects(l *Library) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	triple := l.Target.Triple
-	if triple == "" {
-		triple = lib.HostTriple()
-	}
-	x86 := isX86(triple)
+	x86 := l.isX86(lib)
 	levels := l.levels(x86)
 	w := &writer{levels: levels, prefix: l.Prefix, x86: x86, splitAll: l.SplitAll}
 	w.variants = l.variants()
@@ -194,7 +190,12 @@ func Objects(l *Library) ([][]byte, error) {
 	return append(objects, obj), nil
 }
 
-func isX86(triple string) bool {
+// isX86 says whether the processors of the library are x86; where it names no target, that is the one of lib.
+func (l *Library) isX86(lib *libllvm.Lib) bool {
+	triple := l.Target.Triple
+	if triple == "" {
+		triple = lib.HostTriple()
+	}
 	return strings.HasPrefix(triple, "x86_64") || strings.HasPrefix(triple, "amd64")
 }
 
