@@ -118,8 +118,16 @@ func (r *rowBody) Work(t types.DType, n types.Dim, twice bool) ir.Memory {
 
 // Near implements ir.RowPull. On devices the threads that share a row would have to share it.
 func (r *rowBody) Near(t types.DType, n types.Dim) ir.Memory {
+	return r.nearUpTo(int64(profile.Base().Plan.NearBytes), t, n)
+}
+
+// spareBytes bounds the spare memory of a transform that lies on the stack: half a row of 65536.
+const spareBytes = 256 << 10
+
+// nearUpTo is Near for memory of up to so many bytes.
+func (r *rowBody) nearUpTo(bytes int64, t types.DType, n types.Dim) ir.Memory {
 	c, literal := n.Const()
-	if r.Shared() || !literal || c*int64(t.Bytes()) > int64(profile.Base().Plan.NearBytes) {
+	if r.Shared() || !literal || c*int64(t.Bytes()) > bytes {
 		return r.Work(t, n, false)
 	}
 	r.memory = append(r.memory, &rowMemory{near: true, param: len(r.params), step: types.Lit(1)})
@@ -364,7 +372,7 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 		times := at(t.Times)
 		st.Times = &times
 	}
-	st.Spare = at(r.Work(types.I64, types.Lit(t.Size/2), false))
+	st.Spare = at(r.nearUpTo(spareBytes, types.I64, types.Lit(t.Size/2))) // one row after the other uses the same
 	st.ID = r.define(types.Bool, r.top())
 	r.add(r.top(), st, reads...)
 	return st.ID
