@@ -48,8 +48,9 @@ func (n *nttWords) constants(p, scale value.Value) {
 	}
 	n.minusP = n.splat(n.Cur.NewSub(build.Int(build.I64, 0), p))
 	n.v, n.shift = n.splat(v), n.splat(shift)
-	n.vTop, n.vLow = n.splat(n.Cur.NewLShr(v, build.Int(build.I64, 12))),
-		n.splat(n.Cur.NewShl(v, build.Int(build.I64, 40)))
+	top, low := n.cuts()
+	n.vTop, n.vLow = n.splat(n.Cur.NewLShr(v, build.Int(build.I64, top))),
+		n.splat(n.Cur.NewShl(v, build.Int(build.I64, low)))
 	n.largest = n.notes(n.num(0))
 	for m := range n.Grow + 1 {
 		n.multiple = append(n.multiple, n.splat(n.Cur.NewMul(p, build.Int(build.I64, int64(m)))))
@@ -309,14 +310,20 @@ func (n *nttWords) withQuotient(w value.Value, exact bool) Factor {
 	}
 	q := divide(up)
 	if !exact {
-		return Factor{w: w, q: n.Cur.NewLShr(q, n.num(12)), low: n.Cur.NewShl(q, n.num(40))}
+		top, low := n.cuts()
+		return Factor{w: w, q: n.Cur.NewLShr(q, n.num(top)), low: n.Cur.NewShl(q, n.num(low))}
 	}
 	q = n.Cur.NewLShr(q, n.num(12))
 	rest := value.Value(n.Cur.NewAdd(n.Cur.NewShl(w, n.num(52)), n.Cur.NewMul(q, n.neg))) // w*2^52 - q*p, below 2p
 	more := n.Cur.NewICmp(enum.IPredUGE, rest, n.multiple[1])
 	q = n.Cur.NewSelect(more, n.Cur.NewAdd(q, n.num(1)), q)
 	rest = n.umin(rest, n.Cur.NewSub(rest, n.multiple[1]))
-	return Factor{w: w, q: q, low: n.Cur.NewLShr(divide(n.Cur.NewShl(rest, n.shift)), n.num(12)), Exact: true}
+	low := value.Value(n.Cur.NewLShr(divide(n.Cur.NewShl(rest, n.shift)), n.num(12)))
+	if n.byHalves() {
+		low = n.Cur.NewAdd(n.Cur.NewShl(q, n.num(32)), n.Cur.NewLShr(low, n.num(20)))
+		q = n.Cur.NewLShr(q, n.num(20))
+	}
+	return Factor{w: w, q: q, low: low, Exact: true}
 }
 
 // parts sets the upper half of the quotients.
@@ -356,9 +363,29 @@ func (n *nttWords) chosen(f Factor, places func(i int) int) Factor {
 // mulSplit is the upper word of x times the number whose upper 52 bits are top and whose further ones are low, of which
 // the first 12 count, or up to two less: three products, as x is cut at bit 52 and products of 52 bits take
 // the lower part out of x by themselves.
+//
+// By halves, x is cut at bit 32, top has 32 bits and low the 52 behind them: the lower half of x, moved up, is what a
+// product of 52 bits takes, and the product of the upper halves is one instruction instead of the three of a word's.
 func (n *nttWords) mulSplit(x, top, low value.Value) value.Value {
+	if n.byHalves() {
+		high, half := n.Cur.NewLShr(x, n.num(32)), n.num(1<<32-1)
+		product := n.Cur.NewMul(high, n.Cur.NewAnd(top, half))
+		return n.mulHigh(n.mulHigh(product, high, low), n.Cur.NewShl(x, n.num(20)), top)
+	}
 	high := n.Cur.NewLShr(x, n.num(52))
 	return n.mulHigh(n.mulHigh(n.Cur.NewMul(high, top), x, top), high, low)
+}
+
+// byHalves says that mulSplit cuts at bit 32.
+func (n *nttWords) byHalves() bool { return n.wide() && n.Machine.Profile.NTT.Alike != 0 }
+
+// cuts are how far a number of 64 bits is moved down and up to be both parts for mulSplit, of which products read no
+// bits above the first 52.
+func (n *nttWords) cuts() (top, low int64) {
+	if n.byHalves() {
+		return 32, 20
+	}
+	return 12, 40
 }
 
 // mulUpper is the upper word of x*y, or up to two less: the product of the lower halves and the carries between
