@@ -11,6 +11,18 @@ import (
 // Along is how many elements of a reduction can be evaluated at once along its last axis, 0 for one by one. A vector
 // never crosses the end of a row.
 func (c Code) Along(r *kernel.Reduce) (w int, sh analysis.Shape) {
+	w, sh = c.along(r)
+	if len(r.Axes) > 1 {
+		b := axisBounds(r.Axes[len(r.Axes)-1])
+		if w == 0 || !b.hiKnown || (b.hi-b.lo)%int64(w) != 0 {
+			return 0, sh
+		}
+	}
+	return w, sh
+}
+
+// along is Along for vectors of which the last of a row need not be whole.
+func (c Code) along(r *kernel.Reduce) (w int, sh analysis.Shape) {
 	if len(r.Axes) == 0 {
 		return 0, sh
 	}
@@ -24,11 +36,16 @@ func (c Code) Along(r *kernel.Reduce) (w int, sh analysis.Shape) {
 	if max(sh.MaxBytes, r.Type.Bytes()) > 4 {
 		w = 8
 	}
-	if len(r.Axes) > 1 {
-		b := axisBounds(last)
-		if !b.hiKnown || (b.hi-b.lo)%int64(w) != 0 {
-			return 0, sh
-		}
+	return w, sh
+}
+
+// raggedRows is how many elements of a reduction over several axes are evaluated at once where rows of the last axis
+// end in vectors under a mask, 0 where they do not.
+func (s *scope) raggedRows(r *kernel.Reduce) (w int, sh analysis.Shape) {
+	w, sh = s.along(r)
+	if len(r.Axes) < 2 || r.Order == kernel.Columns || analysis.IsArgument(r) ||
+		sh.Instrs >= s.Machine.Profile.Reduce.LongBody || w > 0 && !s.Maskable(r.Axes[len(r.Axes)-1].Var, r.Body) {
+		return 0, sh
 	}
 	return w, sh
 }
@@ -36,6 +53,11 @@ func (c Code) Along(r *kernel.Reduce) (w int, sh analysis.Shape) {
 // reduction decides a reduction in code that is no vector, and the loops inside of its body.
 func (s *scope) reduction(r *kernel.Reduce) []*kernel.Directive {
 	w, sh := s.Along(r)
+	ragged := false
+	if w == 0 {
+		w, sh = s.raggedRows(r)
+		ragged = w > 0
+	}
 	var out []*kernel.Directive
 	if w > 0 {
 		last := r.Axes[len(r.Axes)-1].Var
@@ -44,6 +66,9 @@ func (s *scope) reduction(r *kernel.Reduce) []*kernel.Directive {
 		d.Add(s.readAhead(r.Body)...)
 		if s.Maskable(last, r.Body) {
 			d.Add(kernel.NewDirective("mask", scalar.None))
+		}
+		if ragged {
+			d.Add(kernel.NewDirective("ragged", scalar.None))
 		}
 		out = append(out, d)
 	}

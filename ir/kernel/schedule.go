@@ -169,6 +169,7 @@ var DirectiveKinds = []DirectiveKind{
 	{Name: "speculate", Args: []ArgKind{{Name: "vectors", Low: 1, High: 16, Unit: "vectors"}},
 		Doc: "rare arms are put off until so many vectors are computed"},
 	{Name: "mask", Doc: "what does not fill a vector is one vector under a mask: tail predication"},
+	{Name: "ragged", Doc: "each row of a reduction over several axes ends in a vector under a mask"},
 	{Name: "remainder", Args: []ArgKind{{Name: "width", Low: 1, High: 1 << 10, Unit: "iterations", Power: true}},
 		Doc: "what does not fill a vector goes by shorter ones first"},
 	{Name: "stream", On: OnBuffer, Doc: "whole lines are written past the caches: non-temporal stores"},

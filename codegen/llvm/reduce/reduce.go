@@ -33,6 +33,7 @@ type Reduction struct {
 	D    types.DType // of the accumulator
 	n    value.Value // number of elements in all
 	dims []value.Value
+	row  value.Value // the first element of the row that is gone along; nil: an element may be in any
 }
 
 func newReduction(g *emit.Func, s *kernel.Reduce) *Reduction {
@@ -171,6 +172,11 @@ func (r *Reduction) Combine(acc, x value.Value, w int) value.Value {
 // goTo sets the axes to element number p of the flattened index space; wide says that a vector begins there.
 func (r *Reduction) goTo(p value.Value, wide bool) {
 	g := r.G
+	if r.row != nil {
+		a := r.S.Axes[len(r.S.Axes)-1]
+		g.Env[a.Var] = emit.Val{V: g.Add(g.Cur.NewSub(p, r.row), build.Int(build.I64, a.Begin)), Iota: wide}
+		return
+	}
 	rest := p
 	for i := len(r.S.Axes) - 1; i >= 0; i-- {
 		a := r.S.Axes[i]
@@ -231,7 +237,7 @@ func (r *Reduction) alongWidth() (int, analysis.Shape) {
 		return 0, analysis.Shape{}
 	}
 	_, sh := g.Code().Along(r.S)
-	if d := r.vector(); d != nil {
+	if d := r.vector(); d != nil && !ragged(d) {
 		return int(d.Get("width")), sh
 	}
 	return 0, sh
@@ -268,7 +274,11 @@ func (r *Reduction) tree(n int64) value.Value {
 
 // anyOrder combines in an order that suits the machine; the bits do not depend on it.
 func (r *Reduction) anyOrder(lo, hi value.Value) value.Value {
+	g := r.G
 	w, sh := r.alongWidth()
+	if d := r.vector(); g.Width == 0 && d != nil && ragged(d) && !r.putsOff() {
+		return r.combineRows(lo, hi, int(d.Get("width")), r.groupsFor(sh))
+	}
 	if w > 0 && r.putsOff() {
 		return r.whenLong(lo, hi, w, func() value.Value { return r.extreme(lo, hi, w, r.groupsFor(sh)) },
 			func() value.Value { return r.combineAll(lo, hi, 0, sh) })
@@ -343,6 +353,9 @@ func (r *Reduction) chunk(lo, hi value.Value) value.Value {
 	g := r.G
 	w, sh := r.alongWidth()
 	if w == 0 {
+		if d := r.vector(); g.Width == 0 && d != nil && ragged(d) {
+			return r.chunkByRows(lo, hi, int(d.Get("width")))
+		}
 		return r.chunkByLanes(lo, hi)
 	}
 	if n := r.laneRegisters(w); n >= 0 && sh.Instrs > 1 && sh.Instrs < longLanes(g) {

@@ -419,7 +419,7 @@ func (s *StagedRows) operand(param int, at kernel.Access, loops []alongLoop) *Ro
 		}
 		far, farKnown := c.Const()
 		switch far = max(far, -far); {
-		case s.Down && (!farKnown || far >= near || len(o.Extents) > 0):
+		case s.Down && (!farKnown || far >= near || len(o.Extents) > 0 || s.nearer(at, far)):
 			return nil
 		case !s.Down && farKnown && (!known || far <= near):
 			return nil
@@ -431,6 +431,17 @@ func (s *StagedRows) operand(param int, at kernel.Access, loops []alongLoop) *Ro
 		return nil
 	}
 	return o
+}
+
+// nearer reports that an access goes along an axis of the kernel by steps that are not longer: neighbours along that
+// are vectors where they lie.
+func (s *StagedRows) nearer(at kernel.Access, step int64) bool {
+	return slices.ContainsFunc(s.Kernel.Axes, func(a kernel.Axis) bool {
+		return !analysis.IsShort(a) && slices.ContainsFunc(at.Terms, func(t kernel.Term) bool {
+			n, known := t.Coef.Const()
+			return t.Var == a.Var && known && max(n, -n) <= step
+		})
+	})
 }
 
 // pays says why the operands stay where they are. Vectors over neighbouring rows read and write whole lines, once for
