@@ -55,6 +55,8 @@ type RowPull interface {
 	// Sort sorts the first n elements of source into data, as kernel.Sort does. It needs the n elements of spare from
 	// number from on. All are neighbours in memory.
 	Sort(data, source, spare Memory, from scalar.Ref, n types.Dim)
+	// SortPositions is Sort for numbers of type U64 in source, of which data gets the positions.
+	SortPositions(data, source, spare Memory, from scalar.Ref, n types.Dim)
 	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
 	// TransformLimit, or elements of the lines that it reads are no residues, unless it was as right for these. Then
 	// the data has no meaning.

@@ -451,7 +451,8 @@ func (p *parser) line() (l Line) {
 }
 
 func (p *parser) sort() *Sort {
-	s := &Sort{Size: p.plainDim()}
+	s := &Sort{Positions: p.AcceptWord("positions")}
+	s.Size = p.plainDim()
 	p.keyword("to")
 	s.Data = p.line()
 	p.keyword("of")

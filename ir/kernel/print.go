@@ -362,7 +362,11 @@ func (p *printer) stmt(s Stmt, indent string) {
 		p.defineEq([]Ref{s.ID})
 		p.printf("%s\n", line)
 	case *Sort:
-		p.printf("sort %s to %s%s of %s%s with %s%s\n", s.Size, p.param(s.Data.Param), p.access(s.Data.At),
+		word := "sort"
+		if s.Positions {
+			word += " positions"
+		}
+		p.printf("%s %s to %s%s of %s%s with %s%s\n", word, s.Size, p.param(s.Data.Param), p.access(s.Data.At),
 			p.param(s.Source.Param), p.access(s.Source.At), p.param(s.Spare.Param), p.access(s.Spare.At))
 	case *Reduce:
 		p.defineEq([]Ref{s.ID})

@@ -6,8 +6,12 @@ import "healc/lang/types"
 // NaN last, and what is equal, such as zeros and NaNs, in the order in which it was. Data and Spare are work memory of
 // Size numbers each, as wide in one as in the other and of 32 or 64 bits; what Spare holds then has no meaning. It
 // stands behind a scalar.Compresses.
+//
+// With Positions all are u64, and Data gets the positions of the elements instead, in the order in which these are
+// sorted, with anything in the upper 32 bits. Then it is not the line of Source.
 type Sort struct {
 	Size                types.Dim
+	Positions           bool
 	Data, Source, Spare Line
 }
 

@@ -134,6 +134,10 @@ kernel @sorted(in x: f32[8, N], work y: f32[8, N], work t: u32[8, N]) over %0 in
   sort 5 to y[N*%0] of y[N*%0] with t[N*%0]
 }
 
+kernel @places(in x: u64[8, N], work y: u64[8, N], work t: u64[8, N]) over %0 in 0..8 {
+  sort positions N to y[N*%0] of x[N*%0] with t[N*%0]
+}
+
 kernel @product(in x: f32[8, N], in y: f32[N, M], out z: f32[8, M]) over %0 in 0..8, %1 in 0..M {
   contract %7 by %8 rows %0 columns %1 along %4
   note "matmul"
@@ -328,6 +332,8 @@ func TestVerify(t *testing.T) {
 		{"sort of narrow elements", sorts("sort 4 to h[0] of h[0] with h[0]"), "elements of f16 are too narrow"},
 		{"sort into another type", sorts("sort 4 to y[0] of t[0] with t[0]"), "y is f32, t is u32 and t is u32"},
 		{"sort with wider memory", sorts("sort 4 to y[0] of x[0] with d[0]"), "y is f32, x is f32 and d is f64"},
+		{"positions of floats", sorts("sort positions 4 to y[0] of x[0] with t[0]"),
+			"positions of x go to y, which is f32"},
 		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},
 		{"input written", k("%1: f32 = load x[%0]\nstore x[%0], %1"), "input x is written"},
 		{"carried type", k("%1: f32 = load x[0]\n%2: i64 = loop %3 in 0..4 carry %4: i64 = %1 {\nnext %4\n}"),

@@ -545,6 +545,8 @@ func (v *verifier) sort(s *Sort) {
 		data.DType.Bytes() != spare.DType.Bytes() {
 		v.note(s, "%s is %s, %s is %s and %s is %s", data.Name, data.DType, source.Name, source.DType,
 			spare.Name, spare.DType)
+	} else if s.Positions && (data.DType != types.U64 || s.Data.Param == s.Source.Param) {
+		v.note(s, "positions of %s go to %s, which is %s", source.Name, data.Name, data.DType)
 	}
 }
 

@@ -59,7 +59,7 @@ func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, sou
 	arg func(i scalar.Ref) scalar.Ref) {
 	r := &keyedRow{keys: keysOf(p.E(), elem), p: p, n: n, positions: positions, arg: arg,
 		source: source, words: ir.NoMemory}
-	if r.bits == 32 || r.bits == 64 && !positions {
+	if r.bits >= 32 {
 		r.work()
 		p.Either(r.e.Compresses(r.e.Bool(true)), r.byParts, r.anywhere)
 		return
@@ -68,14 +68,20 @@ func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, sou
 }
 
 // byParts has the processor sort the row (kernel.Sort): its elements, or for argsort words that are all different, the
-// key of an element above its position.
+// key of an element above its position, where it has room there.
 func (r *keyedRow) byParts() {
 	p, e, n := r.p, r.e, r.n
 	data := ir.ResultRow
 	if r.positions {
 		data = r.words
-		p.Fill(data, n, r.packed)
-		p.Sort(data, data, data, p.Extent(n), n)
+		if r.bits > 32 {
+			keys := p.Near(r.word, n)
+			p.Fill(keys, n, func(i scalar.Ref) scalar.Ref { return r.key(r.raw(r.arg(i))) })
+			p.SortPositions(data, keys, data, p.Extent(n), n)
+		} else {
+			p.Fill(data, n, r.packed)
+			p.Sort(data, data, data, p.Extent(n), n)
+		}
 		p.Fill(ir.ResultRow, n, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I32, p.Read(data, i)) })
 		return
 	}

@@ -55,7 +55,11 @@ func sort(g *emit.Func, s *kernel.Sort) {
 		}
 		args = append(args, p)
 	}
-	g.Cur.NewCall(sortFunc(g.Module, d), append(args, g.Dim(s.Size))...)
+	f := sortFunc(g.Module, d)
+	if s.Positions {
+		f = positionsFunc(g.Module)
+	}
+	g.Cur.NewCall(f, append(args, g.Dim(s.Size))...)
 }
 
 // kind is the type of the elements of a row.
@@ -76,7 +80,13 @@ func (k kind) vector() lt.Type { return build.Vector(k.t, k.w) }
 // sortFunc is the function for elements of type d, made once.
 func sortFunc(m *emit.Module, d types.DType) *lir.Func {
 	k := kind{d: d, t: build.MemoryType(d), w: m.Machine.VectorBits / d.Bits()}
-	name := "sort." + d.String()
+	return k.function(m, "sort."+d.String(), func(m *emit.Module) { sortFunc(m, d) }, (*code).row)
+}
+
+// function is a function of the data, the source, the spare memory and the number of elements, made once; kernels of
+// several modules may share it, and then again makes it in its own.
+func (k kind) function(m *emit.Module, name string, again func(m *emit.Module),
+	body func(c *code, data, source, spare, n value.Value)) *lir.Func {
 	if f := m.Funcs[name]; f != nil {
 		return f
 	}
@@ -97,13 +107,13 @@ func sortFunc(m *emit.Module, d types.DType) *lir.Func {
 		fn.Linkage = enum.LinkageInternal
 	} else {
 		fn.Visibility = enum.VisibilityHidden
-		if m.Shared.Elsewhere(name, func(m *emit.Module) { sortFunc(m, d) }) {
+		if m.Shared.Elsewhere(name, again) {
 			return fn
 		}
 	}
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
 	c := &code{Func: m.NewFunc(fn, nil), kind: k}
-	c.row(data, source, spare, n)
+	body(c, data, source, spare, n)
 	c.Cur.NewRet(nil)
 	c.Close()
 	return fn

@@ -13,13 +13,13 @@ func (e *exec) sort(st *kernel.Sort) {
 	source, origin := e.bufs[st.Source.Param], e.offset(st.Source.At)
 	spare, from := e.bufs[st.Spare.Param], e.offset(st.Spare.At)
 	t := e.params[st.Data.Param].DType
-	row := make([]uint64, n)
+	row, order := make([]uint64, n), make([]int64, n)
 	for i := range n {
-		row[i] = source.get(origin + i)
+		row[i], order[i] = source.get(origin+i), i
 		spare.set(from+i, 1)
 	}
-	slices.SortStableFunc(row, func(x, y uint64) int {
-		switch {
+	slices.SortStableFunc(order, func(i, j int64) int {
+		switch x, y := row[i], row[j]; {
 		case ops.SortsBefore(t, x, y):
 			return -1
 		case ops.SortsBefore(t, y, x):
@@ -27,7 +27,11 @@ func (e *exec) sort(st *kernel.Sort) {
 		}
 		return 0
 	})
-	for i, x := range row {
+	for i, from := range order {
+		x := row[from]
+		if st.Positions {
+			x = x<<32 | uint64(from)
+		}
 		data.set(at+int64(i), x)
 	}
 }

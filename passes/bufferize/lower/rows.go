@@ -380,10 +380,19 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 
 // Sort implements ir.RowPull.
 func (r *rowBody) Sort(data, source, spare ir.Memory, from kernel.Ref, n types.Dim) {
+	r.sort(&kernel.Sort{Size: n}, data, source, spare, from)
+}
+
+// SortPositions implements ir.RowPull.
+func (r *rowBody) SortPositions(data, source, spare ir.Memory, from kernel.Ref, n types.Dim) {
+	r.sort(&kernel.Sort{Size: n, Positions: true}, data, source, spare, from)
+}
+
+func (r *rowBody) sort(st *kernel.Sort, data, source, spare ir.Memory, from kernel.Ref) {
 	var reads []kernel.Ref
 	first := r.E().Int(types.I64, 0)
-	st := &kernel.Sort{Size: n, Data: r.lineAt(data, first, &reads), Source: r.lineAt(source, first, &reads),
-		Spare: r.lineAt(spare, from, &reads)}
+	st.Data, st.Source = r.lineAt(data, first, &reads), r.lineAt(source, first, &reads)
+	st.Spare = r.lineAt(spare, from, &reads)
 	r.add(r.top(), st, reads...)
 }
 
