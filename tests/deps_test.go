@@ -134,7 +134,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
 	{"internal/interpio", "lang/types ir runtime runtime/tensor"},
 	{"internal/backend", "codegen codegen/gpu runtime/memory runtime/device/..."},
-	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime runtime/memory runtime/tensor"},
+	{"internal/residency", "leaves lang/check/tree ir ir/ops ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/sandbox", ""},
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/check lang/check/tree " +

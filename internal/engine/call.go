@@ -31,6 +31,9 @@ func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) ([]*tensor.T
 	if err := f.memory.Accepts(args); err != nil {
 		return nil, err
 	}
+	if g := f.turned(); g != nil {
+		return f.callTurned(ctx, g, args)
+	}
 	out, err := f.CallStaying(ctx, args, f.memory.Stay())
 	if err != nil {
 		return nil, err

@@ -141,6 +141,9 @@ func (f *Func) among(args []*tensor.Tensor) *compiled {
 
 // close frees the code, also that which is still being made for a call whose context has ended: nobody waits for it.
 func (f *Func) close() {
+	if f.columns != nil {
+		f.columns.close()
+	}
 	if !f.mu.TryLock() {
 		go func() {
 			f.mu.Lock()
@@ -161,8 +164,17 @@ func (f *Func) free() {
 	f.last.Store(nil)
 }
 
-// Prepare makes the code for the arguments where there is none yet. It reports whether the backend has code.
+// Prepare makes the code with which CallAll runs for the arguments, where there is none yet. It reports whether the
+// backend has code.
 func (f *Func) Prepare(ctx context.Context, args []*tensor.Tensor) (bool, error) {
+	if g := f.turned(); g != nil {
+		f = g
+	}
+	return f.PrepareStaying(ctx, args)
+}
+
+// PrepareStaying is Prepare for CallStaying.
+func (f *Func) PrepareStaying(ctx context.Context, args []*tensor.Tensor) (bool, error) {
 	if f.m.opts.Backend == backend.Interp {
 		return false, nil
 	}

@@ -21,6 +21,8 @@ type Func struct {
 	memory *residency.Memory
 	given  map[string]int64 // shape parameters that are known from elsewhere than the arguments
 
+	columns *Func // Note [Column-major results]; nil: not made
+
 	last     atomic.Pointer[compiled]
 	mu       sync.Mutex
 	codes    []*compiled

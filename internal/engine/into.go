@@ -17,8 +17,8 @@ import (
 // contiguous and shares no memory with an argument the machine code writes it directly; otherwise the result is
 // computed aside and copied, so that every tensor is right, a strided view or an argument itself too. A second call
 // with the same shapes allocates nothing on Go's heap, but for what prints, concatenates strings, or reads and writes
-// files. An argument that shares memory with a result must not be smaller than it, as where broadcasting enlarges the
-// argument: that is an error. After an error the contents of out are undefined.
+// files, and for results in column-major order. An argument that shares memory with a result must not be smaller than
+// it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tensor.Tensor) error {
 	if err := f.memory.Accepts(args); err != nil {
 		return err
@@ -39,6 +39,14 @@ func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tens
 	if f.m.opts.Backend == backend.Interp {
 		return f.interpretInto(ctx, out, args)
 	}
+	if g := f.turned(); g != nil && f.takesColumns(out, args) {
+		return f.turnedInto(ctx, g, out, args)
+	}
+	return f.runInto(ctx, out, args)
+}
+
+// runInto is CallInto where everything has been looked at.
+func (f *Func) runInto(ctx context.Context, out, args []*tensor.Tensor) error {
 	c, err := f.code(ctx, args)
 	if err != nil {
 		return err

@@ -176,7 +176,7 @@ func (x *Transcript) Run(ctx context.Context) (*transcript.Result, error) {
 				args[k] = slots[v]
 			}
 			start := time.Now()
-			made, err := f.Prepare(ctx, args)
+			made, err := f.PrepareStaying(ctx, args)
 			if err != nil {
 				return nil, x.failure(s, err)
 			}

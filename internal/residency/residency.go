@@ -24,6 +24,7 @@ type Memory struct {
 	results []types.Tensor
 	stay    []types.Place // where each result stays; nil: all on the host
 	off     error         // why the function cannot run: what it needs is not there
+	columns []bool        // which results are column-major and have axes to turn over; nil: none
 }
 
 // Usual is the memory of a function all of whose tensors are row-major and on the host, or of one that declares
@@ -60,6 +61,12 @@ func Of(of *ir.Func, f *tree.Func, d *memory.Device) *Memory {
 				m.stay = make([]types.Place, len(m.results))
 			}
 			m.stay[i] = t.Place
+		}
+		if t.Layout == types.ColMajor && t.Rank() > 1 {
+			if m.columns == nil {
+				m.columns = make([]bool, len(m.results))
+			}
+			m.columns[i] = true
 		}
 	}
 	if usual {
