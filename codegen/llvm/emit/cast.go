@@ -83,6 +83,21 @@ func (g *Func) roundStorage(t types.DType, x value.Value, w int) value.Value {
 	return x
 }
 
+// roundResult is roundStorage for what arithmetic makes of numbers of the storage type, see Note [NaNs of bf16].
+func (g *Func) roundResult(t types.DType, x value.Value, w int) value.Value {
+	if t != types.BF16 || g.Machine.Device {
+		return g.roundStorage(t, x, w)
+	}
+	return g.fromBF16(g.upperHalf(g.nearestBF16(x, w), w), w)
+}
+
+// Note [NaNs of bf16]
+//
+// To round an f32 to bf16 is to add to its bits, which may make a number of a NaN whose payload reaches into the lower
+// half. So it is asked for NaNs. What adds, multiplies, divides or takes roots of bf16, whose lower halves are 0, has a
+// NaN of that kind never: processors hand on the payload of an operand, or give a NaN with none. Devices give another
+// one. What was rounded stands in its upper half as it is stored.
+
 // toHalf rounds an f32 to binary16 bits, with the conversion instruction of the CPU.
 func (g *Func) toHalf(x value.Value, w int) value.Value {
 	b := g.Cur
@@ -99,11 +114,24 @@ func (g *Func) toBF16(x value.Value, w int) value.Value {
 	b := g.Cur
 	n := func(v int64) value.Value { return g.ConstOf(build.Int(build.I32, v), w) }
 	bits := b.NewBitCast(x, build.Vector(build.I32, w))
-	lsb := b.NewAnd(b.NewLShr(bits, n(16)), n(1))
-	rounded := b.NewAdd(bits, b.NewAdd(lsb, n(0x7fff)))
+	rounded := g.nearestBF16(x, w)
 	nan := b.NewFCmp(enum.FPredUNO, x, x)
 	r := b.NewSelect(nan, b.NewOr(bits, n(0x400000)), rounded)
 	return b.NewTrunc(b.NewLShr(r, n(16)), build.Vector(lt.I16, w))
+}
+
+// nearestBF16 has the nearest bf16 in its upper half, the even one of two, for a number.
+func (g *Func) nearestBF16(x value.Value, w int) value.Value {
+	b := g.Cur
+	n := func(v int64) value.Value { return g.ConstOf(build.Int(build.I32, v), w) }
+	bits := b.NewBitCast(x, build.Vector(build.I32, w))
+	lsb := b.NewAnd(b.NewLShr(bits, n(16)), n(1))
+	return b.NewAdd(bits, b.NewAdd(lsb, n(0x7fff)))
+}
+
+// upperHalf is the upper half of 32 bits: of a bf16 in a register what is stored.
+func (g *Func) upperHalf(bits value.Value, w int) value.Value {
+	return g.Cur.NewTrunc(g.Cur.NewLShr(bits, g.ConstOf(build.Int(build.I32, 16), w)), build.Vector(lt.I16, w))
 }
 
 func (g *Func) fromBF16(bits value.Value, w int) value.Value {
@@ -127,7 +155,7 @@ func (g *Func) bitcast(t, from types.DType, w int, x value.Value) value.Value {
 	case types.F16:
 		x = g.toHalf(x, w)
 	case types.BF16:
-		x = g.toBF16(x, w)
+		x = g.upperHalf(g.Cur.NewBitCast(x, build.Vector(build.I32, w)), w)
 	}
 	switch t {
 	case types.F16:

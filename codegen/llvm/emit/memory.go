@@ -76,7 +76,7 @@ func (g *Func) ToMem(d types.DType, w int, x value.Value) value.Value {
 	case types.F16:
 		return g.toHalf(x, w)
 	case types.BF16:
-		return g.toBF16(x, w)
+		return g.upperHalf(g.Cur.NewBitCast(x, build.Vector(build.I32, w)), w)
 	}
 	return x
 }

@@ -164,7 +164,7 @@ func (g *Func) ConstOf(c constant.Constant, w int) value.Value {
 func (g *Func) Instr(op scalar.Op, t, from types.DType, w int, x []value.Value) value.Value {
 	b := g.Cur
 	isFloat, signed := from.IsFloat(), from.IsSigned()
-	round := func(v value.Value) value.Value { return g.roundStorage(t, v, w) }
+	round := func(v value.Value) value.Value { return g.roundResult(t, v, w) }
 	switch op {
 	case scalar.Add:
 		if isFloat {
@@ -189,10 +189,11 @@ func (g *Func) Instr(op scalar.Op, t, from types.DType, w int, x []value.Value) 
 	case scalar.Rem:
 		if isFloat && g.Machine.Device {
 			f := g.remainder(analysis.ArithmeticType(t))
-			return round(g.oneAtATime(w, x, func(x []value.Value) value.Value { return b.NewCall(f, x...) }))
+			each := g.oneAtATime(w, x, func(x []value.Value) value.Value { return b.NewCall(f, x...) })
+			return g.roundStorage(t, each, w)
 		}
 		if isFloat {
-			return round(b.NewFRem(x[0], x[1]))
+			return g.roundStorage(t, b.NewFRem(x[0], x[1]), w)
 		}
 		return g.intDiv(t, w, x[0], x[1], true)
 	case scalar.Neg:
