@@ -259,10 +259,18 @@ func testQuant(t *testing.T, o engine.Options, x []float32) {
 		}
 		product := call("product_"+f.name, tensor.FromSlice(left, 7, 32*quantBlocks), blocks)[0].Bits()
 		for i := range product {
-			sum := float32(0)
+			var chains [2]float32 // of lower and upper halves of bytes, where elements have 4 bits
 			for k := range 32 * quantBlocks {
+				chain := &chains[0]
+				if size < 32 {
+					chain = &chains[k/16%2]
+				}
 				y := values[i%quantRows*32*quantBlocks+k]
-				sum = float32(math.FMA(float64(left[i/quantRows*32*quantBlocks+k]), float64(y), float64(sum)))
+				*chain = float32(math.FMA(float64(left[i/quantRows*32*quantBlocks+k]), float64(y), float64(*chain)))
+			}
+			sum := chains[0]
+			if size < 32 {
+				sum += chains[1]
 			}
 			if v := math.Float32frombits(uint32(product[i])); v != sum && (v == v || sum == sum) {
 				t.Errorf("%s: element %d of the product is %v, want %v", f.name, i, v, sum)

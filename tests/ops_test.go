@@ -61,19 +61,23 @@ func TestExampleOperands(t *testing.T) {
 }
 
 // hideLiterals writes `where(hide(1) == 0, l, l)` for each array literal l that is not inside another, and
-// for the first number when there is no array.
+// for the first number when there is no array. The brackets behind the name of bitcast hold a type.
 func hideLiterals(expr string) string {
 	var b strings.Builder
-	depth, start, seen := 0, 0, false
+	depth, start, skipped, seen := 0, 0, -1, false
 	hide := func(l string) string { return "where(hide(1) == 0, " + l + ", " + l + ")" }
 	for i, c := range expr {
-		switch c {
-		case '[':
+		if strings.HasSuffix(expr[:i], "bitcast") {
+			skipped = i + strings.IndexByte(expr[i:], ']')
+		}
+		switch {
+		case i <= skipped:
+		case c == '[':
 			if depth == 0 {
 				start = i
 			}
 			depth++
-		case ']':
+		case c == ']':
 			depth--
 			if depth == 0 {
 				b.WriteString(hide(expr[start : i+1]))

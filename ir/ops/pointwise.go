@@ -454,7 +454,7 @@ var _ = ir.Define(Bitcast, ir.OpDef{
 		{Name: "C1", Text: "the operand and the result hold numbers, or what is stored for numbers"},
 		{Name: "C2", Text: "both types have the same number of bits"},
 	},
-	Example: "bitcast[u32]([1.0, -2.0]) == [0x3f800000, 0xc0000000]",
+	Example: "bitcast[i32]([1.0, 2.0]) == [0x3f800000, 0x40000000]",
 })
 
 // Functions of the bits of integers, of every width. Both operands of a shift have one type, like all operands of

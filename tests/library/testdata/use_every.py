@@ -55,6 +55,10 @@ fails(OverflowError, "too large for 16 bits", every.scalar_f16, 70000.0)
 fails(OverflowError, "", every.scalar_f32, 10**400)
 assert every.scalar_bf16(0x3F80) == 0x3F80
 fails(OverflowError, "from 0 to 65535", every.scalar_bf16, 65536)
+assert every.scalar_f8e4m3(0x7E) == 0x7E
+fails(OverflowError, "from 0 to 255", every.scalar_f8e4m3, 256)
+products, kept = every.scales(np.array([128, 127], np.uint8), np.array([0x3C, 0x40], np.uint8))
+assert np.array_equal(products, [2, 2]) and np.array_equal(kept, np.array([128, 127], np.uint8))
 
 assert np.array_equal(every.twice_i32([1, 2**30 - 1]), [2, 2**31 - 2])
 assert np.array_equal(every.twice_u64([2**63 - 1, 0]), [2**64 - 2, 0])
