@@ -59,7 +59,8 @@ func TestFromStored(t *testing.T) {
 	}
 }
 
-// TestToStored: f32 round as types.StoredBits does, which is compared with a search of the nearest value.
+// TestToStored: f32 round as types.StoredBits does, which is compared with a search of the nearest value. Whether the
+// lower 15 bits are 0, and what stands above them, decides every rounding: ties are among the upper bits.
 func TestToStored(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, d := range stored {
@@ -71,7 +72,12 @@ func TestToStored(t *testing.T) {
 				xs = append(xs, uint64(n), uint64(n+1), uint64(n-1))
 			}
 		}
-		for range 200000 {
+		for upper := range uint64(1 << 17) {
+			for _, lower := range []uint64{0, 1, 1<<15 - 1} {
+				xs = append(xs, upper<<15|lower)
+			}
+		}
+		for range 50000 {
 			x := float32(math.Ldexp(r.Float64()-0.5, r.IntN(40)-20))
 			xs = append(xs, uint64(r.Uint32()), uint64(math.Float32bits(x)))
 		}

@@ -52,7 +52,8 @@ func iotaCall(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree
 // bitcastCall is `bitcast[u16](x)`.
 func bitcastCall(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	if len(e.Generics) == 0 {
-		typeAndShape(c, e, "bitcast") // reports it
+		c.Errorf(diag.CodeArity, e.Loc, "`bitcast` takes a type in brackets").Help("write `bitcast[u16](x)`")
+		c.Expr(args[0], nil)
 		return tree.Bad(e.Loc)
 	}
 	to, ok := elemArgument(c, e, nil, types.Invalid)

@@ -287,9 +287,12 @@ func (c *Checker) bound(at diag.Span, f *scope.Func, b *typeBinding) *scope.Func
 			return nil
 		}
 		if !scope.InBound(p.Bound, d) {
-			c.Errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s", report.Quote(p.Name),
-				report.Quote(f.Tree.DisplayName()), scope.BoundText(p.Bound), d).
+			r := c.Errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s",
+				report.Quote(p.Name), report.Quote(f.Tree.DisplayName()), scope.BoundText(p.Bound), d).
 				Note("%s", scope.TemplateText(f))
+			if d.IsStored() {
+				r.Help("elements are only stored in %s, and no bound stands for it: convert the argument, `as f32`", d)
+			}
 			return nil
 		}
 		ts[i] = d
