@@ -37,7 +37,7 @@ type Gen struct {
 const since = 1 << 20
 
 var newer = map[string]bool{"stop": true, "split_matmul": true, "fourier": true, "fourier_rows": true,
-	"bitcast": true}
+	"bitcast": true, "block_matmul": true}
 
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000
