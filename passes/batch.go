@@ -74,24 +74,34 @@ func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
 	copied := 0 // so many of the kept ones are evaluated outside, at every index
 	for _, in := range region.Ops {
 		ir.Replace(&ir.Block{Ops: []*ir.Op{in}}, with)
-		if in.Def.Class != ir.Rows || !fitsBatch(op, in) || !failsAlike(region, kept, in) {
+		if in.Def.Class != ir.Rows || !fitsBatch(op, in) || !hasTables(region, kept, in) ||
+			!failsAlike(region, kept, in) {
 			kept = append(kept, in)
 			continue
 		}
+		b := &ir.Builder{Block: outside, Span: in.Span}
 		invariant := !in.MayFail()
-		for _, a := range in.Args {
-			invariant = invariant && !definedIn(region, kept, a)
+		for i, a := range in.Args {
+			invariant = invariant && (isTable(in, i) || !definedIn(region, kept, a))
 		}
 		if invariant {
+			for i, a := range in.Args {
+				if isTable(in, i) {
+					in.Args[i] = tableOutside(b, kept, a)
+				}
+			}
 			outside.Ops = append(outside.Ops, in)
 			remark("moved %s out of a tabulate", in.Def.Name)
 			continue
 		}
-		b := &ir.Builder{Block: outside, Span: in.Span}
 		args := make([]*ir.Value, len(in.Args))
 		for i, a := range in.Args {
 			var err error
 			var all bool
+			if isTable(in, i) {
+				args[i] = tableOutside(b, kept, a)
+				continue
+			}
 			if args[i], all, err = batchOperand(b, op, kept, a); err != nil {
 				return nil, err
 			}
@@ -103,10 +113,12 @@ func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
 		for i := range axes {
 			axes[i] = int64(i)
 		}
-		rows := b.Emit(in.Def, batchAttrs(op, in), args...)
+		rows := b.EmitOp(in.Def, batchAttrs(op, in), args, nil)
 		here := &ir.Block{}
-		at := append([]*ir.Value{rows}, region.Params...)
-		with[in.Result()] = (&ir.Builder{Block: here, Span: in.Span}).Emit(ops.Index, ir.A{"axes": axes}, at...)
+		for i, r := range in.Results {
+			at := append([]*ir.Value{rows.Results[i]}, region.Params...)
+			with[r] = (&ir.Builder{Block: here, Span: in.Span}).Emit(ops.Index, ir.A{"axes": axes}, at...)
+		}
 		kept = append(kept, here.Ops...)
 		remark("took %s out of a tabulate", in.Def.Name)
 	}
@@ -130,23 +142,50 @@ func batchAttrs(op, in *ir.Op) ir.A {
 }
 
 // fitsBatch reports that the operands and the result of op can have the axes of shape in front, and that the operation
-// takes such operands: tables of a transform have none.
+// takes such operands. Tables stay as they are.
 func fitsBatch(tabulate *ir.Op, op *ir.Op) bool {
 	shape := tabulate.Dims("shape")
 	batched := make([]types.Tensor, len(op.Args))
 	for i, a := range op.Args {
-		batched[i] = types.Tensor{Elem: a.Type.Elem, Shape: append(append(types.Shape{}, shape...), a.Type.Shape...)}
+		batched[i] = a.Type
+		if !isTable(op, i) {
+			batched[i].Shape = append(append(types.Shape{}, shape...), a.Type.Shape...)
+		}
 	}
 	if _, err := op.Def.Infer(batched, op.Def.MakeAttrs(batchAttrs(tabulate, op)), nil); err != nil {
 		return false
 	}
-	for _, t := range append(ir.ArgTypes(op.Args), op.Type()) {
-		t.Shape = append(append(types.Shape{}, shape...), t.Shape...)
+	for _, r := range op.Results {
+		t := types.Tensor{Elem: r.Type.Elem, Shape: append(append(types.Shape{}, shape...), r.Type.Shape...)}
+		batched = append(batched, t)
+	}
+	for _, t := range batched {
 		if ir.CheckExtents(t) != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// isTable reports that operand i of op is a table (OpDef.Tables).
+func isTable(op *ir.Op, i int) bool { return op.Def.Tables > 0 && i >= op.Def.Tables }
+
+// hasTables reports that the tables of op are the same at every index: constants, or from outside of the region.
+func hasTables(region *ir.Block, before []*ir.Op, op *ir.Op) bool {
+	for i, a := range op.Args {
+		if isTable(op, i) && definedIn(region, before, a) && definedBy(a, ops.Const) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// tableOutside is such a table outside of the region.
+func tableOutside(b *ir.Builder, before []*ir.Op, a *ir.Value) *ir.Value {
+	if a.Def == nil || !slices.Contains(before, a.Def) {
+		return a
+	}
+	return b.Emit(ops.Const, ir.A{"value": a.Def.Array("value")})
 }
 
 // failsAlike reports that op, and the operations before it in the region, fail outside when they do inside.

@@ -13,6 +13,7 @@ import (
 // has; each rule says why it does. Left out on purpose: x + 0.0 (it makes -0 into +0), 0.0 - x and x - x
 // for floats (signs of zero, NaN, infinity), x * 0.0 (the same), reassociation of floats.
 func addAlgebraRules() {
+	addRule("a long transform is two of shorter lines", splitTransform, ops.FourierRows)
 	addRule("constant operand second", constantSecond, commutative()...)
 	addRule("operation of repeated elements", beforeBroadcast, withScalarProgram()...)
 	addRule("operation of reshaped elements", beforeReshape, withScalarProgram()...)
@@ -299,4 +300,15 @@ func holds(b, a types.DType) bool {
 		return b.Bits() >= a.Bits()
 	}
 	return a.IsUnsigned() && b.Bits() > a.Bits()
+}
+
+// splitTransform: the stages of a long line go along columns, a part of them at a time.
+func splitTransform(c *canonicalizer, op *ir.Op) []*ir.Value {
+	sub := &ir.Block{}
+	vals := ops.SplitFourier(&ir.Builder{Block: sub, Span: op.Span}, op)
+	for _, in := range sub.Ops {
+		c.op(in)
+	}
+	c.resolve(vals)
+	return vals
 }

@@ -117,7 +117,7 @@ func TestRadices(t *testing.T) {
 		if ok != (rest == 1) || ok && product != n {
 			t.Fatalf("radices of %d: %v, %v", n, radices, ok)
 		}
-		if ok && Factors(n) != int64(len(Table(n, false))/2) {
+		if ok && Factors(n, 1) != int64(len(Table(n, 1, false))/2) {
 			t.Fatalf("the table of %d", n)
 		}
 	}

@@ -124,24 +124,27 @@ func rounded32(x pair) float64 {
 	return float64(f)
 }
 
-// Table are the factors of a transform of n elements: all real parts, then all imaginary ones.
-func Table(n int64, single bool) []float64 {
-	size := Factors(n)
+// Table are the factors of the first stages of a transform of n*left elements (First): all real parts, then all
+// imaginary ones.
+func Table(n, left int64, single bool) []float64 {
+	size := Factors(n, left)
 	out := make([]float64, 2*size)
 	if size == 0 {
 		return out
 	}
-	re, im := make([]float64, n), make([]float64, n)
-	for k := range n {
-		re[k], im[k] = Root(k, n, single)
+	all := n * left
+	re, im := make([]float64, all), make([]float64, all)
+	for k := range all {
+		re[k], im[k] = Root(k, all, single)
 	}
-	for _, s := range Stages(n) {
-		if s.Rest == 1 {
+	stages, _ := First(n, left)
+	for _, s := range stages {
+		if !s.Turns() {
 			continue
 		}
 		for k := int64(1); k < s.Radix; k++ {
-			for p := range s.Rest {
-				i := s.Table + (k-1)*s.Rest + p
+			for p := range s.Rest * left {
+				i := s.Factor(k, 0) + p
 				out[i], out[size+i] = re[p*k*s.Before], im[p*k*s.Before]
 			}
 		}
@@ -186,7 +189,7 @@ func (doubles) Real(x float64) float64      { return x }
 // transformed is the transform of numbers in f64.
 func transformed(z []Complex[float64]) []Complex[float64] {
 	n := int64(len(z))
-	table, size := Table(n, false), Factors(n)
+	table, size := Table(n, 1, false), Factors(n, 1)
 	for _, s := range Stages(n) {
 		next := make([]Complex[float64], n)
 		for q := range s.Before {
@@ -196,8 +199,8 @@ func transformed(z []Complex[float64]) []Complex[float64] {
 					x[j] = z[(q*s.Radix+int64(j))*s.Rest+p]
 				}
 				for k, y := range Butterfly(doubles{}, x) {
-					if k > 0 && s.Rest > 1 {
-						i := s.Table + int64(k-1)*s.Rest + p
+					if k > 0 && s.Turns() {
+						i := s.Factor(int64(k), p)
 						y = Times(doubles{}, y, Complex[float64]{table[i], table[size+i]})
 					}
 					next[(q+int64(k)*s.Before)*s.Rest+p] = y

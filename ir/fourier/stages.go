@@ -2,6 +2,8 @@
 // the tables of roots of unity. Package rows writes it as code, package ops as the meaning of its operations.
 package fourier
 
+import "math"
+
 // Note [Fourier transforms]
 //
 // The transform of z[0..n) is Z[k] = sum over j of z[j] * w(n)^(jk) with w(n) = exp(-2 pi i / n). It is made by
@@ -38,36 +40,79 @@ func Radices(n int64) ([]int64, bool) {
 // Stage is one stage of a transform: Before transforms of Radix * Rest numbers become Before * Radix of Rest numbers.
 type Stage struct {
 	Radix, Before, Rest int64
-	Table               int64 // where its factors begin: factor k of p is at Table + (k-1)*Rest + p
+	Left                int64 // what the last of the stages leaves of each transform
+	Table               int64 // where its factors begin: Factor
 }
 
 // Stages are the stages of a transform of n elements, which has radices.
 func Stages(n int64) []Stage {
-	radices, _ := Radices(n)
+	stages, _ := First(n, 1)
+	return stages
+}
+
+// First are the first stages of a transform of n*left elements, those whose radices have the product n; false where
+// there are none. For a left of 1 these are all.
+//
+// Element j of what they transform, one of n, is number column + j*left of the whole. Their factors depend on the
+// column, and n transforms of left numbers are what they leave.
+func First(n, left int64) ([]Stage, bool) {
+	if n < 1 || left < 1 || n > Most || left > Most {
+		return nil, false
+	}
+	radices, _ := Radices(n * left)
 	var out []Stage
 	before, table := int64(1), int64(0)
 	for _, r := range radices {
-		s := Stage{Radix: r, Before: before, Rest: n / before / r, Table: table}
+		if before == n {
+			break
+		}
+		s := Stage{Radix: r, Before: before, Rest: n / before / r, Left: left, Table: table}
 		out = append(out, s)
 		table += s.factors()
 		before *= r
 	}
-	return out
+	return out, before == n
 }
+
+// Turns reports that the stage has factors.
+func (s Stage) Turns() bool { return s.Rest*s.Left > 1 }
 
 // factors is the number of factors of a stage.
 func (s Stage) factors() int64 {
-	if s.Rest == 1 {
+	if !s.Turns() {
 		return 0
 	}
-	return (s.Radix - 1) * s.Rest
+	return (s.Radix - 1) * s.Rest * s.Left
 }
 
-// Factors is the number of factors of a transform of n elements.
-func Factors(n int64) int64 {
+// Factor is the place of factor k of number p of a transform, k > 0, in the first column.
+func (s Stage) Factor(k, p int64) int64 { return s.Table + ((k-1)*s.Rest+p)*s.Left }
+
+// Factors is the number of factors of the first stages (First).
+func Factors(n, left int64) int64 {
 	sum := int64(0)
-	for _, s := range Stages(n) {
+	stages, _ := First(n, left)
+	for _, s := range stages {
 		sum += s.factors()
 	}
 	return sum
+}
+
+// Split cuts the stages of a transform of n elements into groups: the products of their radices, as near each other as
+// they get and none above most, unless a radix is.
+func Split(n, most int64) []int64 {
+	if n <= most {
+		return []int64{n}
+	}
+	parts := math.Ceil(math.Log(float64(n)) / math.Log(float64(most)))
+	first, off := int64(1), math.Inf(1)
+	for _, s := range Stages(n)[1:] {
+		if d := math.Abs(math.Log(float64(s.Before)) - math.Log(float64(n))/parts); s.Before <= most && d <= off {
+			first, off = s.Before, d
+		}
+	}
+	if first == 1 {
+		return []int64{n}
+	}
+	return append([]int64{first}, Split(n/first, most)...)
 }

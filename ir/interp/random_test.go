@@ -73,6 +73,14 @@ func (g *gen) shape(rank int) types.Shape {
 	return s
 }
 
+// transformed is the type of a tensor of floats with an axis of one of these lengths.
+func (g *gen) transformed(lengths []int64) (x types.Tensor, axis int64) {
+	x = types.Tensor{Elem: g.dtypeOf(types.F16, types.BF16, types.F32, types.F64), Shape: g.shape(1 + g.Intn(2))}
+	axis = int64(g.Intn(x.Rank()))
+	x.Shape[axis] = types.Lit(lengths[g.Intn(len(lengths))])
+	return x, axis
+}
+
 func (g *gen) value(d types.Dim) int64 {
 	n, err := d.Eval(g.dims)
 	if err != nil {
@@ -344,23 +352,41 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		return ir.A{"split": int64(32)}, []*ir.Value{g.param(a), g.param(b)}, nil
 	},
 	"fourier": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
-		t := g.dtypeOf(types.F16, types.BF16, types.F32, types.F64)
-		x := types.Tensor{Elem: t, Shape: g.shape(1 + g.Intn(2))}
-		axis := g.Intn(x.Rank())
-		x.Shape[axis] = types.Lit([]int64{1, 2, 3, 4, 5, 6, 8, 9, 10, 12}[g.Intn(10)])
+		x, axis := g.transformed([]int64{1, 2, 3, 4, 5, 6, 8, 9, 10, 12})
 		if g.Intn(20) == 0 { // pulling one element of it takes long
 			x.Shape, axis = types.Shape{types.Lit(7)}, 0
 		}
-		return ir.A{"axis": int64(axis), "inverse": g.Intn(2) == 0}, []*ir.Value{g.param(x), g.param(x)}, nil
+		return ir.A{"axis": axis, "inverse": g.Intn(2) == 0}, []*ir.Value{g.param(x), g.param(x)}, nil
+	},
+	"fourier_real": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		x, axis := g.transformed([]int64{1, 2, 3, 4, 5, 6, 8, 9, 10, 12})
+		return ir.A{"axis": axis}, []*ir.Value{g.param(x)}, nil
+	},
+	"fourier_real_inverse": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		x, axis := g.transformed([]int64{2, 3, 4, 5, 6, 7})
+		return ir.A{"axis": axis}, []*ir.Value{g.param(x), g.param(x)}, nil
 	},
 	"fourier_rows": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		n := []int64{1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 27, 30}[g.Intn(14)]
 		x := types.Tensor{Elem: g.dtypeOf(types.F32, types.F64), Shape: append(g.shape(g.Intn(2)), types.Lit(n))}
-		table := array(x.Elem, []int64{2, fourier.Factors(n)})
-		for i, v := range fourier.Table(n, x.Elem == types.F32) {
+		axis, rest := int64(x.Rank()-1), int64(1)
+		if g.Intn(3) == 0 { // columns
+			if g.Intn(2) == 0 {
+				rest = []int64{1, 2, 3, 4, 5, 6, 10}[g.Intn(7)]
+				if _, ok := fourier.First(n, rest); !ok {
+					rest = 1
+				}
+			}
+			if rest > 1 {
+				x.Shape = append(x.Shape, types.Lit(rest))
+			}
+			x.Shape = append(x.Shape, g.shape(g.Intn(2))...)
+		}
+		table := array(x.Elem, []int64{2, fourier.Factors(n, rest)})
+		for i, v := range fourier.Table(n, rest, x.Elem == types.F32) {
 			table.Bits[i] = scalar.FloatBits(x.Elem, v)
 		}
-		return ir.A{"axis": int64(x.Rank() - 1)}, []*ir.Value{g.param(x), g.param(x),
+		return ir.A{"axis": axis, "rest": rest}, []*ir.Value{g.param(x), g.param(x),
 			g.b.Emit(ops.Const, ir.A{"value": table})}, nil
 	},
 	"tabulate": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {

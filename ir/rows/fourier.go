@@ -34,9 +34,8 @@ type fourierPass struct {
 	swap          bool // changes the order to that along q
 }
 
-// fourierPasses are the passes of a transform of n elements. Where threads share a row, each is a stage.
-func fourierPasses(n int64, shared bool) []fourierPass {
-	stages := fourier.Stages(n)
+// fourierPasses are the passes of stages. Where threads share a row, each is a stage.
+func fourierPasses(stages []fourier.Stage, shared bool) []fourierPass {
 	var out []fourierPass
 	along := false
 	for len(stages) > 0 {
@@ -110,10 +109,14 @@ func (a affine) ref(plus int64) scalar.Ref {
 
 // Fourier is the Rows rule of the transform of a line.
 func Fourier(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
-	n, _ := op.Args[0].Type.Shape[op.Int("axis")].Const()
+	if FourierPanel(op) > 1 {
+		fourierColumns(p, op, at)
+		return
+	}
+	n, stages := fourierStages(op)
 	r := &fourierRow{p: p, op: op, at: at, from: parts{re: ir.NoMemory}}
 	result := parts{re: ir.ResultRow, im: ir.ResultRow + 1}
-	passes := fourierPasses(n, p.Shared())
+	passes := fourierPasses(stages, p.Shared())
 	if n == 1 {
 		x := r.load(affine{p: p}, 0)
 		r.to = result
@@ -149,12 +152,25 @@ func (r *fourierRow) store(i affine, plus int64, x number) {
 	r.p.Write(r.to.im, i.ref(plus+r.to.behind), x.Im)
 }
 
-// factor is factor k of number p, at plus, of a stage.
-func fourierFactor(p ir.Pull, op *ir.Op, s fourier.Stage, k int64, at affine, plus int64) number {
-	i := at.ref(s.Table + (k-1)*s.Rest + plus)
-	e := p.E()
-	return number{Re: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 0), i}),
-		Im: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 1), i})}
+// fourierStages are the extent of the lines of an operation and their stages.
+func fourierStages(op *ir.Op) (int64, []fourier.Stage) {
+	n, _ := op.Type().Shape[op.Int("axis")].Const()
+	stages, _ := fourier.First(n, op.Int("rest"))
+	return n, stages
+}
+
+// fourierFactor is factor k of number p, and plus, of a stage, for the line at an index.
+func fourierFactor(p ir.Pull, op *ir.Op, at []scalar.Ref, s fourier.Stage, k int64, of affine, plus int64) number {
+	i := affine{p: p, plus: s.Factor(k, plus)}
+	for j, x := range of.of {
+		i = i.and(s.Left*of.by[j], x)
+	}
+	if s.Left > 1 {
+		i = i.and(1, at[op.Int("axis")+1])
+	}
+	e, index := p.E(), i.ref(0)
+	return number{Re: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 0), index}),
+		Im: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 1), index})}
 }
 
 // pass writes the loops of a pass.
@@ -202,7 +218,6 @@ func (r *fourierRow) pass(f fourierPass) {
 
 // numbers takes number p of what is left, for each part of the radix, of transform q through a pass.
 func (r *fourierRow) numbers(f fourierPass, q, p affine) {
-	a := arithmetic{r.p.E(), r.op.Type().Elem}
 	before, rest, radix := f.first.Before, f.rest(), f.radix()
 	both := func(byQ, byP int64) affine {
 		i := affine{p: r.p}
@@ -223,31 +238,40 @@ func (r *fourierRow) numbers(f fourierPass, q, p affine) {
 	if f.along {
 		to, far = both(1, before*radix), before
 	}
+	r.butterflies(f, p, func(j int64) number { return r.load(from, step*j) },
+		func(k1, k2 int64, x number) { r.store(to, far*(k1+f.first.Radix*k2), x) })
+}
+
+// butterflies takes numbers through a pass that leaves number p: load gives number p + rest*j of a transform, and store
+// has what becomes number p of result k1 of the first stage, and k2 of the second.
+func (r *fourierRow) butterflies(f fourierPass, p affine, load func(j int64) number,
+	store func(k1, k2 int64, x number)) {
+	a := arithmetic{r.p.E(), r.op.Type().Elem}
 	second := max(f.second.Radix, 1)
 	// y[k1][j2]: the first stage goes over j1 of j = j2 + second*j1.
 	y := make([][]number, f.first.Radix)
 	for j2 := range second {
 		x := make([]number, f.first.Radix)
 		for j1 := range x {
-			x[j1] = r.load(from, step*(j2+second*int64(j1)))
+			x[j1] = load(j2 + second*int64(j1))
 		}
 		for k1, v := range fourier.Butterfly(a, x) {
-			if k1 > 0 && f.first.Rest > 1 {
-				v = fourier.Times(a, v, fourierFactor(r.p, r.op, f.first, int64(k1), p, rest*j2))
+			if k1 > 0 && f.first.Turns() {
+				v = fourier.Times(a, v, fourierFactor(r.p, r.op, r.at, f.first, int64(k1), p, f.rest()*j2))
 			}
 			y[k1] = append(y[k1], v)
 		}
 	}
 	for k1, x := range y {
 		if f.second.Radix == 0 {
-			r.store(to, far*int64(k1), x[0])
+			store(int64(k1), 0, x[0])
 			continue
 		}
 		for k2, v := range fourier.Butterfly(a, x) {
-			if k2 > 0 && f.second.Rest > 1 {
-				v = fourier.Times(a, v, fourierFactor(r.p, r.op, f.second, int64(k2), p, 0))
+			if k2 > 0 && f.second.Turns() {
+				v = fourier.Times(a, v, fourierFactor(r.p, r.op, r.at, f.second, int64(k2), p, 0))
 			}
-			r.store(to, far*(int64(k1)+f.first.Radix*int64(k2)), v)
+			store(int64(k1), int64(k2), v)
 		}
 	}
 }
@@ -257,8 +281,7 @@ func (r *fourierRow) numbers(f fourierPass, q, p affine) {
 func FourierElement(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Ref {
 	axis := op.Int("axis")
 	t := op.Type().Elem
-	n, _ := op.Args[0].Type.Shape[axis].Const()
-	stages := fourier.Stages(n)
+	n, stages := fourierStages(op)
 	e := p.E()
 	integer := func(x int64) scalar.Ref { return p.E().Int(types.I64, x) }
 	left := at[axis]
@@ -298,8 +321,8 @@ func FourierElement(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Re
 			x[s.Radix-1] = v
 			rest = e.Sub(rest, e.Mul(j[l], integer(s.Rest)))
 			for m, y := range fourier.Butterfly(a, x) {
-				if m > 0 && s.Rest > 1 {
-					y = fourier.Times(a, y, fourierFactor(p, op, s, int64(m), affine{p: p}.and(1, rest), 0))
+				if m > 0 && s.Turns() {
+					y = fourier.Times(a, y, fourierFactor(p, op, at, s, int64(m), affine{p: p}.and(1, rest), 0))
 				}
 				if m == 0 {
 					v = y

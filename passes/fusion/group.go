@@ -238,7 +238,7 @@ func (p *planner) benefit(h, g *group) string {
 	}
 	size := elems(g.roots[0].Results[0].Type.Shape)
 	for _, v := range g.order {
-		if _, both := h.reads[v]; both && elems(v.Type.Shape) > 1 && elems(v.Type.Shape) >= size {
+		if _, both := h.reads[v]; both && elems(v.Type.Shape) > 1 && 2*elems(v.Type.Shape) >= size {
 			return "both read " + p.name(v) + " over the same iteration space"
 		}
 	}

@@ -18,14 +18,15 @@ type planner struct {
 	names   map[*ir.Value]string
 	remark  func(format string, args ...any)
 
-	index map[*ir.Op]int    // position in the block
-	last  map[*ir.Value]int // the position of what reads a value last, that of the end for what the block yields
-	own   map[*ir.Op]bool   // what inPlace says
-	epoch []int             // number of effects before each operation
-	host  []bool            // stays outside of kernels
-	mat   map[*ir.Op]bool   // results are written to memory
-	keep  map[*ir.Op]bool   // constants and views that are wanted outside of kernels
-	work  map[*ir.Op]float64
+	index  map[*ir.Op]int     // position in the block
+	last   map[*ir.Value]int  // the position of what reads a value last, that of the end for what the block yields
+	own    map[*ir.Op]bool    // what inPlace says
+	epoch  []int              // number of effects before each operation
+	host   []bool             // stays outside of kernels
+	mat    map[*ir.Op]bool    // results are written to memory
+	joined map[*ir.Value]bool // what joins says
+	keep   map[*ir.Op]bool    // constants and views that are wanted outside of kernels
+	work   map[*ir.Op]float64
 
 	visits [][]*visit                    // of each operation, by kernels that read its results
 	wanted [][]int                       // which result, parallel to visits
@@ -59,7 +60,7 @@ func newPlanner(effects *ir.Effects, steps *ir.Steps, block *ir.Block, names map
 	p := &planner{
 		effects: effects, steps: steps, block: block, names: names, remark: remark,
 		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
-		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
+		mat: map[*ir.Op]bool{}, joined: map[*ir.Value]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
 		apart: map[*ir.Op]bool{}, captured: ir.Captured{},
 	}
@@ -373,22 +374,48 @@ func scanned(op *ir.Op, visits []*visit) bool {
 	return false
 }
 
-// requireLines marks the operands of a transform whose lines are columns of what is in memory: it reads a few elements
-// of each piece of a line at a time, far from each other, and the caches do not hold all columns that share what they
-// fetch. They are transposed first, by tiles.
+// requireLines marks operands of a transform that its vectors could not read. Where lines are columns of what is in
+// memory, it reads a few elements of each piece of a line at a time, far from each other, and the caches do not hold
+// all columns that share what they fetch: they are transposed first, by tiles, unless columns go together. What has a
+// branch on the position, as a concat does, is computed before, where loops can be cut there.
 func (p *planner) requireLines(op *ir.Op) {
 	if op.Def != ops.FourierRows {
 		return
 	}
+	last := op.Type().Rank() - 1
 	for _, v := range op.Args[:2] {
-		if !p.mine(v) || v.Def == nil || v.Def.Def != ops.Permute {
+		base := v
+		for p.mine(base) && base.Def.Def.Traits.Has(ir.View) {
+			base = base.Def.Args[0]
+		}
+		if p.joins(base) {
+			p.mat[base.Def] = true
 			continue
 		}
-		last := v.Type.Rank() - 1
+		if !p.mine(v) || v.Def.Def != ops.Permute || op.Int("axis") != int64(last) {
+			continue
+		}
 		if perm := v.Def.Ints("perm"); perm[last] != int64(last) && sizeOf(v.Type.Shape[last]) >= leastColumn {
 			p.mat[v.Def] = true
 		}
 	}
+}
+
+// joins reports that v is computed from the elements of several tensors, one or the other by the position, within the
+// kernel that reads it.
+func (p *planner) joins(v *ir.Value) bool {
+	if yes, known := p.joined[v]; known {
+		return yes
+	}
+	yes := false
+	if p.mine(v) && !p.host[p.index[v.Def]] {
+		switch v.Def.Def.Class {
+		case ir.Pointwise, ir.Reindex:
+			yes = v.Def.Def == ops.Concat || slices.ContainsFunc(v.Def.Args, p.joins)
+		}
+	}
+	p.joined[v] = yes
+	return yes
 }
 
 // leastColumn is the shortest line for which requireLines does that: of a shorter one, all elements are read at once.

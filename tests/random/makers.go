@@ -33,6 +33,7 @@ func init() { // makers mention themselves through Gen.op
 		"reduce_and": makeReduce, "reduce_or": makeReduce, "reduce_sub": makeReduce, "reduce_div": makeReduce,
 		"mean": makeReduce, "var": makeReduce, "argmax": makeArg, "argmin": makeArg,
 		"matmul": makeMatmul, "split_matmul": makeMatmul, "fourier": makeFourier,
+		"fourier_real": makeFourier, "fourier_real_inverse": makeFourier,
 		"tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
 		"require": makeRequire,
 	}
@@ -327,6 +328,12 @@ func makeFourier(g *Gen, d *ir.OpDef) bool {
 		return false
 	}
 	im := g.pickIf(func(v *ir.Value) bool { return v.Type.Elem == re.Type.Elem && v.Type.Shape.Equal(re.Type.Shape) })
+	switch d {
+	case ops.FourierReal:
+		return g.emit(d, ir.A{"axis": int64(axis)}, nil, re)
+	case ops.FourierRealInverse:
+		return n > 1 && g.emit(d, ir.A{"axis": int64(axis)}, nil, re, im)
+	}
 	return g.emit(d, ir.A{"axis": int64(axis), "inverse": g.r.IntN(2) == 0}, nil, re, im)
 }
 

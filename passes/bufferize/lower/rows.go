@@ -51,31 +51,45 @@ func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 	at := make([]kernel.Ref, len(shape))
 	var rows types.Shape // the parallel axes
 	var index []kernel.Ref
+	panel, last := int64(1), len(shape)-1
+	if op.Def.Panel != nil {
+		panel = op.Def.Panel(op)
+	}
+	var steps []types.Dim // of the memory of the results, along the parallel axes
+	strides := RowMajor(shape)
 	for k, d := range shape {
 		switch {
 		case k == axis:
 			at[k] = scalar.None
+		case k == last && panel > 1:
+			n, _ := d.Const()
+			at[k] = b.E().Int(types.I64, 0)
+			if n > panel {
+				i := b.axis(axisScope, 0, d, panel)
+				at[k] = b.E().Mul(i, b.E().Int(types.I64, panel))
+				rows, index = append(rows, types.Lit((n+panel-1)/panel)), append(index, i)
+				steps = append(steps, types.Lit(panel))
+			}
 		case d.IsConst(1):
 			at[k] = b.E().Int(types.I64, 0)
 		default:
 			at[k] = b.axis(axisScope, 0, d, 1)
-			rows, index = append(rows, d), append(index, at[k])
+			rows, index, steps = append(rows, d), append(index, at[k]), append(steps, strides[k])
 		}
 	}
 	r.rows, r.index = rows, index
-	strides := RowMajor(shape)
 	for _, result := range results {
-		out := &rowMemory{buffer: result, step: strides[axis]}
-		for k := range shape {
-			if k != axis && !shape[k].IsConst(1) {
-				out.strides = append(out.strides, strides[k])
-			}
+		out := &rowMemory{buffer: result, step: strides[axis], strides: steps}
+		if panel > 1 {
+			out.pitch, _ = strides[axis].Const()
+			out.step = types.Lit(1)
 		}
 		r.memory = append(r.memory, out)
 	}
 	for i, result := range results {
 		if result < 0 {
-			r.memory[i] = r.memory[r.Near(op.Results[i].Type.Elem, shape[axis])]
+			r.memory[i] = r.memory[r.Near(op.Results[i].Type.Elem, MustMul(shape[axis], types.Lit(panel)))]
+			r.memory[i].pitch = panel
 		}
 	}
 	op.Def.Rows(r, op, at)
@@ -89,6 +103,7 @@ type rowMemory struct {
 	param   int         // of what is near
 	strides []types.Dim // along the parallel axes
 	step    types.Dim   // between neighbours in the row
+	pitch   int64       // of a panel of rows, between neighbours in one of them
 	operand *kernel.Line
 }
 
@@ -138,6 +153,9 @@ func (r *rowBody) nearUpTo(bytes int64, t types.DType, n types.Dim) ir.Memory {
 	r.bufferOf = append(r.bufferOf, -1)
 	return ir.Memory(len(r.memory) - 1)
 }
+
+// Pitch implements ir.RowPull.
+func (r *rowBody) Pitch(m ir.Memory) int64 { return r.memory[m].pitch }
 
 // address is the place of element i of a row's memory.
 func (r *rowBody) address(m ir.Memory, i kernel.Ref) (*rowMemory, kernel.Access, []kernel.Ref) {

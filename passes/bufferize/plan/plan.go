@@ -98,15 +98,19 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 	return index
 }
 
-// reserve chooses buffers of their own for values that block computes and hands on.
+// reserve chooses buffers of their own for values that block computes and hands on, as they are or in another shape.
 func (fn *function) reserve(vs []*ir.Value, kind abi.BufferKind, block *ir.Block) {
 	mine := map[*ir.Op]bool{}
 	for _, op := range block.Ops {
 		mine[op] = true
 	}
 	for _, v := range vs {
-		if _, there := fn.target[v]; !there && v.Def != nil && mine[v.Def] && fillsBuffer(v.Def) {
-			fn.target[v] = fn.newBuffer(kind, v.Type)
+		from := v
+		for from.Def != nil && mine[from.Def] && from.Def.Def == ops.Reshape {
+			from = from.Def.Args[0]
+		}
+		if _, there := fn.target[from]; !there && from.Def != nil && mine[from.Def] && fillsBuffer(from.Def) {
+			fn.target[from] = fn.newBuffer(kind, v.Type)
 		}
 	}
 }

@@ -1,0 +1,242 @@
+package rows
+
+import (
+	"healc/ir"
+	"healc/ir/fourier"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Panels of columns]
+//
+// Lines that lie side by side are the columns of a matrix. A panel of as many as a line of the caches holds, or some,
+// goes through all passes together, in vectors across it: each line of the caches is read once and written once, whole.
+// Between the first pass and the last one, the panel is in near memory, in place: behind stages with the product s of
+// their radices, number p of transform q is in row r*m + p, where r is q with its digits in the reverse order. The last
+// pass, which writes the result, goes through the digits, so that it knows both.
+//
+// Where the lines lie in order one behind the other, as those of a transposed matrix do, the panel is copied to near
+// memory first, by squares that are transposed in registers.
+
+const (
+	// PanelBytes are the bytes of neighbours in a panel at least, a line of the caches.
+	PanelBytes = 64
+	// panelLines are the lines at most, and panelNear the bytes of memory that a panel of more than one takes at most.
+	panelLines = 16
+	panelNear  = 32 << 10
+)
+
+// FourierPanel is how many lines of an operation go together: many where they are short, which reads and writes long
+// pieces of memory.
+func FourierPanel(op *ir.Op) int64 {
+	t := op.Type()
+	axis := op.Int("axis")
+	if axis == int64(t.Rank()-1) {
+		return 1
+	}
+	for _, d := range t.Shape[axis:] {
+		if _, known := d.Const(); !known {
+			return 1
+		}
+	}
+	n, _ := t.Shape[axis].Const()
+	columns, _ := t.Shape[t.Rank()-1].Const()
+	line := int64(PanelBytes / t.Elem.Bytes())
+	lines := min(max(panelNear/(2*n*PanelBytes), 1), panelLines, (columns+line-1)/line)
+	for k := lines; k > 0; k-- {
+		if columns%(k*line) == 0 { // all panels are whole
+			return k * line
+		}
+	}
+	return lines * line
+}
+
+// fourierPanel is a panel that is transformed.
+type fourierPanel struct {
+	*fourierRow
+	n      int64
+	stages []fourier.Stage
+	panel  int64 // the columns for which near memory has room
+	width  int64 // those that there are
+	near   parts
+	first  []scalar.Ref // the index of the first column
+	column scalar.Ref   // the place in the panel of the one that is transformed, whose index is at
+}
+
+// fourierColumns writes panels: whole ones, and one of fewer columns where their number leaves that.
+func fourierColumns(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
+	last := op.Type().Rank() - 1
+	columns, _ := op.Type().Shape[last].Const()
+	r := &fourierPanel{fourierRow: &fourierRow{p: p, op: op}, panel: FourierPanel(op), first: at,
+		near: parts{re: ir.NoMemory, im: ir.NoMemory}}
+	r.n, r.stages = fourierStages(op)
+	passes := fourierPasses(r.stages, p.Shared())
+	copied := r.ordered()
+	if len(passes) > 1 || copied {
+		m := p.Near(op.Type().Elem, types.Lit(2*r.n*r.panel))
+		r.near = parts{re: m, im: m, behind: r.n * r.panel}
+	}
+	fewer := columns % r.panel
+	switch {
+	case columns < r.panel:
+		r.write(fewer, passes, copied)
+	case fewer == 0:
+		r.write(r.panel, passes, copied)
+	default:
+		whole := p.E().Le(at[last], p.E().Int(types.I64, columns-r.panel))
+		p.When(whole, func() { r.write(r.panel, passes, copied) })
+		p.When(p.E().Not(whole), func() { r.write(fewer, passes, copied) })
+	}
+}
+
+// ordered reports that the numbers of a column lie next to each other in an operand.
+func (r *fourierPanel) ordered() bool {
+	for i := range 2 {
+		m, _ := r.p.Operand(r.op, i, func(j scalar.Ref) []scalar.Ref { return ir.Moved(r.first, r.op.Int("axis"), j) })
+		if m != ir.NoMemory && !r.p.Shared() {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes the passes over a panel of some columns.
+func (r *fourierPanel) write(width int64, passes []fourierPass, copied bool) {
+	zero := affine{p: r.p}
+	r.width, r.from = width, parts{re: ir.NoMemory}
+	if copied {
+		r.to = r.near
+		r.across(func() { r.each(r.n, zero, func(j affine) { r.store(j, 0, r.load(j, 0)) }) })
+		r.from = r.near
+	}
+	if len(passes) == 0 { // columns of one number
+		r.to = parts{re: ir.ResultRow, im: ir.ResultRow + 1}
+		r.across(func() { r.store(zero, 0, r.load(zero, 0)) })
+	}
+	for i, f := range passes {
+		r.to = r.near
+		if i == len(passes)-1 {
+			r.to = parts{re: ir.ResultRow, im: ir.ResultRow + 1}
+		}
+		r.pass(f)
+		r.from = r.to
+	}
+}
+
+// across writes what is done with each column.
+func (r *fourierPanel) across(body func()) {
+	r.p.Apart(types.Lit(r.width), 1, func(w scalar.Ref) { r.in(w, body) })
+}
+
+// in writes what is done with the column at a place in the panel.
+func (r *fourierPanel) in(w scalar.Ref, body func()) {
+	last := len(r.first) - 1
+	r.column = w
+	r.at = ir.Moved(r.first, int64(last), r.p.E().Add(r.first[last], w))
+	body()
+}
+
+// each writes what is done for each number below n, each but a lone one in a loop.
+func (r *fourierPanel) each(n int64, zero affine, body func(i affine)) {
+	if n == 1 {
+		body(zero)
+		return
+	}
+	r.p.Each(types.Lit(n), nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+		body(zero.and(1, i))
+		return nil
+	})
+}
+
+// pass writes the loops of a pass.
+func (r *fourierPanel) pass(f fourierPass) {
+	zero := affine{p: r.p}
+	before, rest := f.first.Before, f.rest()
+	if r.p.Shared() {
+		r.p.Apart(types.Lit(before*rest*r.width), 1, func(i scalar.Ref) {
+			e := r.p.E()
+			by := func(x scalar.Ref, n int64) (scalar.Ref, scalar.Ref) {
+				return e.Div(x, e.Int(types.I64, n)), e.Rem(x, e.Int(types.I64, n))
+			}
+			i, w := by(i, r.width)
+			block, number := by(i, rest)
+			q, left := zero, block
+			for k := len(r.stages) - 1; k >= 0; k-- { // the digits of the block, that of the last stage first
+				if s := r.stages[k]; s.Before < before {
+					var digit scalar.Ref
+					left, digit = by(left, s.Radix)
+					q = q.and(s.Before, digit)
+				}
+			}
+			r.in(w, func() { r.numbers(f, zero.and(1, block), q, zero.and(1, number)) })
+		})
+		return
+	}
+	inside := func(block, q affine) {
+		r.each(rest, zero, func(number affine) { r.across(func() { r.numbers(f, block, q, number) }) })
+	}
+	if r.to == r.near {
+		r.each(before, zero, func(block affine) { inside(block, zero) })
+		return
+	}
+	var digits func(k int, block, q affine)
+	digits = func(k int, block, q affine) {
+		s := r.stages[k]
+		if s.Before == before {
+			inside(block, q)
+			return
+		}
+		r.each(s.Radix, zero, func(digit affine) {
+			behind := before / s.Before / s.Radix
+			digits(k+1, block.and(behind, digit.of[0]), q.and(s.Before, digit.of[0]))
+		})
+	}
+	digits(0, zero, zero)
+}
+
+// numbers takes number p of what is left, for each part of the radix, of transform q, which is in a block, through a
+// pass.
+func (r *fourierPanel) numbers(f fourierPass, block, q, p affine) {
+	rest, radix, second := f.rest(), f.radix(), max(f.second.Radix, 1)
+	from := affine{p: r.p}
+	for i, x := range block.of {
+		from = from.and(block.by[i]*radix*rest, x)
+	}
+	for i, x := range p.of {
+		from = from.and(p.by[i], x)
+	}
+	r.butterflies(f, p, func(j int64) number { return r.load(from, rest*j) }, func(k1, k2 int64, x number) {
+		if r.to == r.near {
+			r.store(from, rest*(k1*second+k2), x)
+			return
+		}
+		r.store(q, f.first.Before*(k1+f.first.Radix*k2), x)
+	})
+}
+
+// load is the number at an index of the column.
+func (r *fourierPanel) load(i affine, plus int64) number {
+	if r.from.re == ir.NoMemory {
+		return r.fourierRow.load(i, plus)
+	}
+	at := r.place(r.from.re, i, plus)
+	return number{Re: r.p.Read(r.from.re, at.ref(0)), Im: r.p.Read(r.from.im, at.ref(r.from.behind))}
+}
+
+func (r *fourierPanel) store(i affine, plus int64, x number) {
+	r.p.Write(r.to.re, r.place(r.to.re, i, plus).ref(0), x.Re)
+	r.p.Write(r.to.im, r.place(r.to.im, i, plus).ref(r.to.behind), x.Im)
+}
+
+// place is where the number at an index of the column lies in memory.
+func (r *fourierPanel) place(m ir.Memory, i affine, plus int64) affine {
+	pitch := r.panel
+	if m != r.near.re {
+		pitch = r.p.Pitch(m)
+	}
+	at := affine{p: r.p, plus: (i.plus + plus) * pitch}
+	for k, x := range i.of {
+		at = at.and(pitch*i.by[k], x)
+	}
+	return at.and(1, r.column)
+}
