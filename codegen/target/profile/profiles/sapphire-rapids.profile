@@ -5,3 +5,4 @@ identify = GenuineIntel 6 143 207
 otherwise = GenuineIntel amx_tile
 otherwise = GenuineIntel avx512_fp16
 ntt.alike = 1
+columns.near_rows = 16
