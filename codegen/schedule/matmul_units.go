@@ -99,9 +99,6 @@ func (p *MatmulPlan) UnitWork() int64 {
 	return int64(max(min(steps*float64(analysis.ArithmeticType(p.Acc).Bytes())/4/float64(p.Units()), 1e15), 1))
 }
 
-// copied is how many operations the copy of an element takes as long as.
-const copied = 12
-
 // UnitAlign is the number of units at whose multiples calls begin: so many that copies take no more than half as long,
 // at most a whole outer part, and half of all units.
 func (p *MatmulPlan) UnitAlign() int64 {
@@ -113,8 +110,9 @@ func (p *MatmulPlan) UnitAlign() int64 {
 	if x, y := p.copies(); byRows && !x || !byRows && !y {
 		part = 0
 	}
+	copied := part * int64(profile.Base().Plan.Copied)
 	units := int64(1)
-	for units*2 <= min(inner, p.Units()/2) && units*p.UnitWork() < 2*copied*part {
+	for units*2 <= min(inner, p.Units()/2) && units*p.UnitWork() < 2*copied {
 		units *= 2
 	}
 	return units

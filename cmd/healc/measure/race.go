@@ -28,8 +28,8 @@ func Repeat(f func() error) func(n int) (time.Duration, error) {
 	}
 }
 
-// RepeatSpent is a Contender's Time for a function in this process that runs on one thread: the processor time, to which
-// other programs add less than to the time that passes.
+// RepeatSpent is a Contender's Time for a function in this process that runs on one thread: the processor time, to
+// which other programs add less than to the time that passes.
 func RepeatSpent(f func() error) func(n int) (time.Duration, error) {
 	passed := Repeat(f)
 	return func(n int) (time.Duration, error) {

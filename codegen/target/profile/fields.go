@@ -168,6 +168,7 @@ type Plan struct {
 	NearBytes     int
 	BothArms      int
 	EvenUnits     int
+	Copied        int
 }
 
 // Threads is about handing work to threads. Those of the base profile count, as for plans.
