@@ -30,6 +30,7 @@ type Gen struct {
 	deep int            // nesting of regions
 	real bool           // floats are f64
 	all  bool           // see since
+	late bool           // see lately
 }
 
 // since is the first seed whose programs hold what the generator did not draw from the beginning: programs that are
@@ -38,6 +39,11 @@ const since = 1 << 20
 
 var newer = map[string]bool{"stop": true, "split_matmul": true, "fourier": true, "fourier_rows": true,
 	"bitcast": true, "block_matmul": true}
+
+// lately is the first seed whose programs hold what was added to those from since on.
+const lately = 1 << 23
+
+var latest = map[string]bool{"fourier_real": true, "fourier_real_inverse": true}
 
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000
@@ -49,8 +55,8 @@ func New(seed uint64, used map[string]int) *Program { return newProgram(seed, us
 func NewReal(seed uint64, used map[string]int) *Program { return newProgram(seed, used, true) }
 
 func newProgram(seed uint64, used map[string]int, real bool) *Program {
-	g := &Gen{real: real, all: seed >= since, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: used,
-		bind: map[string]int64{}}
+	g := &Gen{real: real, all: seed >= since, late: seed >= lately, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
+		used: used, bind: map[string]int64{}}
 	g.f = &ir.Func{Name: "f", Public: true, Body: &ir.Block{}}
 	g.b = &ir.Builder{Block: g.f.Body}
 	for _, name := range []string{"N", "M"}[:g.r.IntN(3)] {
@@ -199,6 +205,9 @@ func (g *Gen) op() {
 	table := ir.Ops()
 	if !g.all {
 		table = slices.DeleteFunc(table, func(d *ir.OpDef) bool { return newer[d.Name] })
+	}
+	if !g.late {
+		table = slices.DeleteFunc(table, func(d *ir.OpDef) bool { return latest[d.Name] })
 	}
 	for try := 0; try < 200; try++ {
 		d := table[g.r.IntN(len(table))]

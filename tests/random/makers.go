@@ -318,6 +318,9 @@ func makeMatmul(g *Gen, d *ir.OpDef) bool {
 
 // makeFourier transforms along an axis of known extent.
 func makeFourier(g *Gen, d *ir.OpDef) bool {
+	if g.late && g.deep == 0 && g.r.IntN(3) == 0 {
+		return makeLongFourier(g)
+	}
 	re := g.pickIf(func(v *ir.Value) bool { return v.Type.Elem.IsFloat() && v.Type.Rank() > 0 })
 	if re == nil {
 		return false
@@ -335,6 +338,17 @@ func makeFourier(g *Gen, d *ir.OpDef) bool {
 		return n > 1 && g.emit(d, ir.A{"axis": int64(axis)}, nil, re, im)
 	}
 	return g.emit(d, ir.A{"axis": int64(axis), "inverse": g.r.IntN(2) == 0}, nil, re, im)
+}
+
+// makeLongFourier transforms columns that are long enough to be cut, and keeps some of the result.
+func makeLongFourier(g *Gen) bool {
+	n := []int64{540, 576, 625}[g.r.IntN(3)]
+	t := types.Tensor{Elem: types.F64, Shape: types.Shape{types.Lit(n), types.Lit(8 + int64(g.r.IntN(2)))}}
+	re, im := g.b.Emit(ops.Const, ir.A{"value": g.data(t)}), g.b.Emit(ops.Const, ir.A{"value": g.data(t)})
+	y := g.b.Emit(ops.Fourier, ir.A{"axis": int64(0), "inverse": g.r.IntN(2) == 0}, re, im)
+	zero := types.Lit(0)
+	return g.emit(ops.Slice, ir.A{"starts": types.Shape{zero, types.Lit(int64(g.r.IntN(100))), zero},
+		"steps": []int64{1, 7, 1}, "shape": types.Shape{types.Lit(2), types.Lit(50), types.Lit(8)}}, nil, y)
 }
 
 // region runs body with a generator whose values are those visible around it and the given parameters.
