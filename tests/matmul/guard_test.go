@@ -33,8 +33,8 @@ func TestGuards(t *testing.T) {
 		guards      int
 	}{
 		{"f32", "i >= n && j >= n", 2}, {"f64", "i < n && n >= j", 2}, {"f64", "i > n && j < 2 * n", 2},
-		{"f32", "n < i", 1}, {"f64", "j <= n", 1}, {"i32", "i > n && (j > n && j < M)", 3}, {"f32", "i > n || j > n", 0},
-		{"f32", "i > n && j > i", 1}, {"f64", "i - 2 > n && j == n", 0},
+		{"f32", "n < i", 1}, {"f64", "j <= n", 1}, {"i32", "i > n && (j > n && j < M)", 3},
+		{"f32", "i > n || j > n", 0}, {"f32", "i > n && j > i", 1}, {"f64", "i - 2 > n && j == n", 0},
 	} {
 		src := strings.NewReplacer("T[", c.elem+"[", "GUARD", c.guard).Replace(step)
 		if c.elem == "i32" {
@@ -45,7 +45,8 @@ func TestGuards(t *testing.T) {
 			m, k, n := s[0], s[1], s[2]
 			src := strings.Replace(src, "STEP", fmt.Sprint(max(m, n)/4+1), 1)
 			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[c.elem], []int64{m, k}),
-				randomTensor(t, rng, dtypes[c.elem], []int64{k, n}), randomTensor(t, rng, dtypes[c.elem], []int64{m, n})}
+				randomTensor(t, rng, dtypes[c.elem], []int64{k, n}),
+				randomTensor(t, rng, dtypes[c.elem], []int64{m, n})}
 			want := call(t, src, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 			cpu, threads := cpus[turn%len(cpus)], threads[turn%len(threads)]
 			turn++

@@ -26,6 +26,9 @@ func Large(seed uint64) string {
 	if l.starts {
 		forms = append(forms, (*large).channels)
 	}
+	if seed >= changesSince {
+		forms = append(forms, (*large).changes, (*large).oddSums)
+	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
 }
@@ -39,6 +42,9 @@ const sumsSince = 1 << 21
 
 // startsSince is the same for products whose chains start at the elements of a matrix, and for channels.
 const startsSince = 1 << 22
+
+// changesSince is the same for products that change parts of a matrix, and for sums over several axes.
+const changesSince = 1 << 23
 
 type large struct {
 	r      *rand.Rand
@@ -551,4 +557,31 @@ func Symbolic(text string) (string, map[string]int64) {
 		return word
 	})
 	return strings.Replace(text, "fn f(", "fn f[N](", 1), map[string]int64{"N": most}
+}
+
+// changes is a matrix from a part of which a product is taken in each of some steps, the part being another one each
+// time, as factorisations have it.
+func (l *large) changes() (text, result string) {
+	m, n, k := 2+l.size(150), 2+l.size(150), 1+l.r.IntN(40)
+	elem := l.of("f32", "f64")
+	c, x, y := l.param(elem, m, n), l.param(elem, m, k), l.param(elem, k, n)
+	guard := l.of("i >= t && j >= t", "i < t", "j > t", "t <= i && t > j")
+	text = fmt.Sprintf("{ let (_, r) = iterate(3, (%d, %s), |(t, c)| (t + %d, tabulate(%d, %d, |i, j| where(%s, "+
+		"fold(c[i, j], |s, k| fma(-%s[i, k], %s[k, j], s), 0..%d), c[i, j])))); r }", l.r.IntN(9)-3, c,
+		1+l.r.IntN(max(m, n)), m, n, guard, x, y, k)
+	return text, tensorOf(elem, m, n)
+}
+
+// oddSums is a sum over several axes, the last among them, of rows that fill no vectors.
+func (l *large) oddSums() (text, result string) {
+	shape := []int{1 + l.size(60), 1 + l.size(60), 1 + l.size(300)}
+	elem := l.of("f32", "f64", "f16", "i32")
+	x := l.param(elem, shape...)
+	switch l.r.IntN(3) {
+	case 0:
+		return fmt.Sprintf("sum(%s, axis = (0, 2))", x), tensorOf(elem, shape[1])
+	case 1:
+		return fmt.Sprintf("sum(%s, axis = (1, 2))", x), tensorOf(elem, shape[0])
+	}
+	return fmt.Sprintf("sum(%s .* %s, axis = (0, 1, 2))", x, x), elem
 }

@@ -49,7 +49,7 @@ type guardFinder struct {
 	out   []Guard
 }
 
-// onlyStore notes what the statements around the chains define, and returns the store that is among them. It is nil when
+// onlyStore notes what the statements around the chains define, and returns the store among them. It is nil when
 // there is another one, or something that can fail, which has to be looked at for each element.
 func (f *guardFinder) onlyStore() *kernel.Store {
 	var store *kernel.Store

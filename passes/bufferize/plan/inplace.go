@@ -25,8 +25,8 @@ import (
 //   - The kernel works on rows of the result that it first copies from the operand, as scatter_add does, and
 //     reads the operand nowhere else: the copy is left out (reuseRows).
 //
-// And the state of a loop begins in the buffer of what it starts with, and ends there or in one that changes places with
-// it (hostLoop), so that loops within loops, and one after the other, hand a tensor on without a copy.
+// And the state of a loop begins in the buffer of what it starts with, and ends there or in one that changes
+// places with it (hostLoop), so that loops within loops, and one after the other, hand a tensor on without a copy.
 //
 // An operand's buffer is free when its value was computed by the block in which the result is, or is a
 // `&mut` parameter, and no later operation of that block, nor what it yields, uses the value or a view
