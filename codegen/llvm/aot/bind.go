@@ -195,15 +195,20 @@ func (e *Entry) undetermined() string {
 	return ""
 }
 
+// rowMajor is an array on the stack with the strides of a shape whose elements lie one after the other.
+func (f *emitter) rowMajor(shape types.Shape) string {
+	strides, stride := f.array(len(shape)), "1"
+	for k := len(shape) - 1; k >= 0; k-- {
+		f.storeWord(strides, k, stride)
+		stride = f.v("mul i64 %s, %s", stride, f.dim(shape[k]))
+	}
+	return strides
+}
+
 // layout finds the strides of an operand, row-major ones where none are given, and the memory it lies in.
 func (w *writer) layout(f *emitter, e *Entry, o *operand) {
 	n := len(o.typ.Shape)
-	local := f.array(n)
-	stride := "1"
-	for k := n - 1; k >= 0; k-- {
-		f.storeWord(local, k, stride)
-		stride = f.v("mul i64 %s, %s", stride, f.dim(o.typ.Shape[k]))
-	}
+	local := f.rowMajor(o.typ.Shape)
 	implied := f.v("icmp eq ptr %s, null", o.strides)
 	o.strides = f.v("select i1 %s, ptr %s, ptr %s", implied, local, o.strides)
 	o.dense = "true"
@@ -282,12 +287,7 @@ func (w *writer) resultMemory(f *emitter, results []*operand) (memory []string, 
 			if n == 0 {
 				continue
 			}
-			local := f.array(n)
-			stride := "1"
-			for k := n - 1; k >= 0; k-- {
-				f.storeWord(local, k, stride)
-				stride = f.v("mul i64 %s, %s", stride, f.dim(o.typ.Shape[k]))
-			}
+			local := f.rowMajor(o.typ.Shape)
 			one, next := f.label(), f.label()
 			f.branch(o.dense, next, one)
 			f.at(one)

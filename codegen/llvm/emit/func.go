@@ -7,6 +7,7 @@ import (
 
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -49,6 +50,32 @@ type Shared interface {
 	Symbol(name string) string
 	// Elsewhere reports that this module is not the one of the function, which write writes there.
 	Elsewhere(name string, write func(m *Module)) bool
+}
+
+// OwnFunc is a function that the module has for itself, such as a helper that many kernels call. fresh says that it is
+// new, and has to be written.
+func (m *Module) OwnFunc(name string, result lt.Type, params ...*lir.Param) (fn *lir.Func, fresh bool) {
+	if f := m.Funcs[name]; f != nil {
+		return f, false
+	}
+	fn = m.M.NewFunc(name, result, params...)
+	fn.Linkage = enum.LinkageInternal
+	build.FunctionAttrs(fn)
+	m.Funcs[name] = fn
+	return fn, true
+}
+
+// SharedFunc is OwnFunc for a function that is one for several modules where m shares functions. There write asks for
+// it in the module where it is written.
+func (m *Module) SharedFunc(name string, result lt.Type, params []*lir.Param,
+	write func(m *Module)) (fn *lir.Func, fresh bool) {
+	fn, fresh = m.OwnFunc(name, result, params...)
+	if !fresh || m.Shared == nil {
+		return fn, fresh
+	}
+	fn.SetName(m.Shared.Symbol(name))
+	fn.Linkage, fn.Visibility = enum.LinkageNone, enum.VisibilityHidden
+	return fn, !m.Shared.Elsewhere(name, write)
 }
 
 // Observer is told what is written, for tests that count what code is reached. Who asks for a block stands in the

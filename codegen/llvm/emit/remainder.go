@@ -19,19 +19,16 @@ import (
 // shift is done as many bits at a time as fit.
 func (m *Module) remainder(d types.DType) *lir.Func {
 	name := "fmod." + d.String()
-	if f := m.Funcs[name]; f != nil {
-		return f
-	}
 	t, bits, fraction := build.RegisterType(d), int64(d.Bits()), int64(23)
 	if d == types.F64 {
 		fraction = 52
 	}
 	word := build.IntType(d.Bits())
 	x, y := lir.NewParam("x", t), lir.NewParam("y", t)
-	fn := m.M.NewFunc(name, t, x, y)
-	fn.Linkage = enum.LinkageInternal
-	build.FunctionAttrs(fn)
-	m.Funcs[name] = fn
+	fn, fresh := m.OwnFunc(name, t, x, y)
+	if !fresh {
+		return fn
+	}
 	g := m.NewFunc(fn, nil)
 	magnitude := func(v value.Value) value.Value {
 		return g.Cur.NewAnd(g.widen(g.Cur.NewBitCast(v, word)), build.Int(build.I64, 1<<(bits-1)-1))

@@ -183,9 +183,6 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 		name += ".product"
 		lines = append(lines, "times")
 	}
-	if f := m.Funcs[name]; f != nil {
-		return f
-	}
 	var ps []*lir.Param
 	for _, n := range lines {
 		p := lir.NewParam(n, build.I64Ptr)
@@ -196,21 +193,10 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 	ps[3].Attrs = append(ps[3].Attrs, enum.ParamAttrNoAlias)
 	p, scale := lir.NewParam("p", build.I64), lir.NewParam("scale", build.I64)
 	ps = append(ps, p, scale)
-	symbol := name
-	if m.Shared != nil {
-		symbol = m.Shared.Symbol(name)
-	}
-	fn := m.M.NewFunc(symbol, build.I1, ps...)
-	m.Funcs[name] = fn
-	build.FunctionAttrs(fn)
-	if m.Shared == nil {
-		fn.Linkage = enum.LinkageInternal
-	} else {
-		fn.Visibility = enum.VisibilityHidden
-		again := func(m *emit.Module) { nttFunc(m, k, size, inverse, product) }
-		if m.Shared.Elsewhere(name, again) {
-			return fn
-		}
+	again := func(m *emit.Module) { nttFunc(m, k, size, inverse, product) }
+	fn, fresh := m.SharedFunc(name, build.I1, ps, again)
+	if !fresh {
+		return fn
 	}
 	// Vectors that registers do not hold lie on the stack, where LLVM would not align them by itself.
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline, lir.AlignStack(m.Machine.VectorBits/8),

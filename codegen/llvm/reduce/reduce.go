@@ -530,15 +530,12 @@ func (r *Reduction) foldFunc(lanes int64) *lir.Func {
 	g := r.G
 	t, w := r.slotType(), g.Width
 	name := fmt.Sprintf("fold%d.%s.%s.%s", lanes, r.S.Kind, r.D, build.TypeSuffix(t))
-	if f := g.Funcs[name]; f != nil {
+	p := lir.NewParam("lanes", lt.NewPointer(t))
+	f, fresh := g.OwnFunc(name, t, p)
+	if !fresh {
 		return f
 	}
-	p := lir.NewParam("lanes", lt.NewPointer(t))
-	f := g.M.NewFunc(name, t, p)
-	f.Linkage = enum.LinkageInternal
-	build.FunctionAttrs(f)
 	f.FuncAttrs = append(f.FuncAttrs, enum.FuncAttrNoInline)
-	g.Funcs[name] = f
 	h := g.NewFunc(f, nil)
 	h.Width = w
 	s := &Reduction{G: h, S: r.S, D: r.D}

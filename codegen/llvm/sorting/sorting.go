@@ -87,29 +87,15 @@ func sortFunc(m *emit.Module, d types.DType) *lir.Func {
 // several modules may share it, and then again makes it in its own.
 func (k kind) function(m *emit.Module, name string, again func(m *emit.Module),
 	body func(c *code, data, source, spare, n value.Value)) *lir.Func {
-	if f := m.Funcs[name]; f != nil {
-		return f
-	}
-	symbol := name
-	if m.Shared != nil {
-		symbol = m.Shared.Symbol(name)
-	}
 	p := lt.NewPointer(k.t)
 	data, source, spare := lir.NewParam("data", p), lir.NewParam("source", p), lir.NewParam("spare", p)
 	n := lir.NewParam("n", build.I64)
 	for _, x := range []*lir.Param{data, source, spare} {
 		x.Attrs = append(x.Attrs, enum.ParamAttrNoCapture)
 	}
-	fn := m.M.NewFunc(symbol, lt.Void, data, source, spare, n)
-	m.Funcs[name] = fn
-	build.FunctionAttrs(fn)
-	if m.Shared == nil {
-		fn.Linkage = enum.LinkageInternal
-	} else {
-		fn.Visibility = enum.VisibilityHidden
-		if m.Shared.Elsewhere(name, again) {
-			return fn
-		}
+	fn, fresh := m.SharedFunc(name, lt.Void, []*lir.Param{data, source, spare, n}, again)
+	if !fresh {
+		return fn
 	}
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
 	c := &code{Func: m.NewFunc(fn, nil), kind: k}
@@ -123,17 +109,10 @@ func (k kind) function(m *emit.Module, name string, again func(m *emit.Module),
 func (k kind) helper(m *emit.Module, name string, result lt.Type, params []*lir.Param,
 	body func(c *code) value.Value) *lir.Func {
 	name = "sort." + k.d.String() + "." + name
-	if f := m.Funcs[name]; f != nil {
-		return f
+	fn, fresh := m.OwnFunc(name, result, params...)
+	if !fresh {
+		return fn
 	}
-	symbol := name
-	if m.Shared != nil {
-		symbol = m.Shared.Symbol(name)
-	}
-	fn := m.M.NewFunc(symbol, result, params...)
-	fn.Linkage = enum.LinkageInternal
-	m.Funcs[name] = fn
-	build.FunctionAttrs(fn)
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
 	c := &code{Func: m.NewFunc(fn, nil), kind: k}
 	if x := body(c); x != nil {
