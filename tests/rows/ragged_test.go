@@ -11,6 +11,7 @@ import (
 	"healc/internal/engine"
 	"healc/lang/types"
 	"healc/tests/random"
+	"healc/tests/ways"
 )
 
 // Reductions over several axes whose rows are no whole vectors, of every kind, in parts of a chunk and in many chunks
@@ -50,11 +51,17 @@ func TestRaggedRows(t *testing.T) {
 			break
 		}
 		target := codegen.Target{Kind: "cpu", CPU: c.cpu}
-		m, err := engine.Compile(source, engine.Options{Threads: c.threads, Target: target})
-		if err != nil {
-			t.Fatal(err)
+		var modules []*engine.Module
+		for _, w := range ways.Thorough(i, 3) {
+			for _, o := range w.Options(t, engine.Options{Threads: c.threads, Target: target}) {
+				m, err := engine.Compile(source, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				modules = append(modules, m)
+			}
 		}
-		defer m.Close()
 		for j, name := range interp.Names() {
 			f, err := interp.Func(name)
 			if err != nil {
@@ -66,8 +73,11 @@ func TestRaggedRows(t *testing.T) {
 				shape[k], _ = d.Const()
 			}
 			x := random.Data(rand.New(rand.NewPCG(uint64(i), uint64(j))), p.Elem, shape)
-			if d := random.Diff(outcome(t, interp, name, x, 1), outcome(t, m, name, x, 1)); d != "" {
-				t.Errorf("%s of %v, %+v: %s", name, shape, c, d)
+			want := outcome(t, interp, name, x, 1)
+			for k, m := range modules {
+				if d := random.Diff(want, outcome(t, m, name, x, 1)); d != "" {
+					t.Errorf("%s of %v, %+v, way %d: %s", name, shape, c, k, d)
+				}
 			}
 		}
 	}
