@@ -159,7 +159,7 @@ func TestRace(t *testing.T) {
 		t.Errorf("medians %v and %v", out[0].Median(), out[1].Median())
 	}
 	asked = [2][]int{}
-	if out, err = Race(context.Background(), []Contender{fake(0, time.Microsecond), fake(1, time.Millisecond)},
+	if _, err = Race(context.Background(), []Contender{fake(0, time.Microsecond), fake(1, time.Millisecond)},
 		Plan{Budget: time.Second, Sample: 2 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
