@@ -18,8 +18,6 @@ import (
 // noExample says why an operation has no example: no program can spell it.
 var noExample = map[string]string{
 	"fusion": "passes/fusion makes it; tests/golden/ops/fusion.txtar shows it",
-
-	"block_matmul": "split_matmul becomes it; tests/golden/ops/block_matmul.txtar shows it",
 }
 
 // TestExamples runs the example of every operation on the interpreter and, compiled in one way a day, on the CPU. The

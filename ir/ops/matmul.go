@@ -165,7 +165,8 @@ var _ = ir.Define(BlockMatmul, ir.OpDef{
 		along, factors := factorsOf(p, op, at)
 		return productByBlocks(p, along, types.F32, factors)
 	},
-	NoGrad: "it is made when derivatives are taken already",
+	NoGrad:  "it is made when derivatives are taken already",
+	Example: "matmul([[1, 2]] as f16, [[3], [4]] as f16, split = 32) == ([[11]] as f16)",
 	Constraints: append([]ir.Constraint{{Name: "C1", Text: "the operands share one element type, f32"}},
 		productConstraints[1:]...),
 })

@@ -84,7 +84,6 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 		}
 		fn.holds(p, fn.plan.Params[p.Index])
 	}
-	fn.reserveReshaped(results, f.Body)
 	fn.compact(strides)
 	fn.block(f.Body)
 	for _, y := range results {
@@ -112,25 +111,6 @@ func (fn *function) reserve(vs []*ir.Value, kind abi.BufferKind, block *ir.Block
 		if _, there := fn.target[from]; !there && from.Def != nil && mine[from.Def] && fillsBuffer(from.Def) {
 			fn.target[from] = fn.newBuffer(kind, v.Type)
 		}
-	}
-}
-
-// reserveReshaped chooses the buffers of results that are reshapes of what block computes: in row-major order the
-// elements of both lie in the same places, so that they are computed where the result is to be.
-func (fn *function) reserveReshaped(results []*ir.Value, block *ir.Block) {
-	for _, v := range results {
-		x := v
-		for x.Def != nil && x.Def.Def == ops.Reshape {
-			x = x.Def.Args[0]
-		}
-		_, there := fn.target[x]
-		_, variable := fn.updates[x]
-		if x == v || there || variable || x.Def == nil || !slices.Contains(block.Ops, x.Def) || !fillsBuffer(x.Def) {
-			continue
-		}
-		i := fn.newBuffer(abi.Output, v.Type)
-		fn.target[x] = i
-		fn.views[v] = lower.Whole(i, v.Type.Shape)
 	}
 }
 
