@@ -8,8 +8,8 @@ import (
 )
 
 // privateSources gives each block of steps its own positions and extents, and views of those, where another block has
-// them or where they have to be in memory: what a kernel reads is then computed in it, and of an index stays known
-// where it lies. To read them from memory would take longer and would hide that a loop over them counts.
+// them or where they have to be in memory: what a kernel reads is then computed in it, and where an index lies stays
+// known. To read them from memory would take longer and would hide that a loop over them counts.
 func privateSources(effects *ir.Effects, steps *ir.Steps, block *ir.Block) error {
 	p := newPlanner(effects, steps, block, nil, nil)
 	inMemory := map[*ir.Value]bool{}
