@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/llir/llvm/ir/enum"
 
@@ -86,10 +87,15 @@ type frame struct {
 }
 
 var (
-	head     = regexp.MustCompile(`^(\.visible )?\.(entry|func) .*?([\w$%]+)\($`)
-	register = regexp.MustCompile(`^\s*\.reg \.([a-z]+)(\d*)\s+%\w+(?:<(\d+)>)?;`)
-	variable = regexp.MustCompile(`\.(param|local) (?:\.align (\d+) )?\.[a-z]+(\d+) [\w$%]+(?:\[(\d+)\])?`)
+	head     = pattern(`^(\.visible )?\.(entry|func) .*?([\w$%]+)\($`)
+	register = pattern(`^\s*\.reg \.([a-z]+)(\d*)\s+%\w+(?:<(\d+)>)?;`)
+	variable = pattern(`\.(param|local) (?:\.align (\d+) )?\.[a-z]+(\d+) [\w$%]+(?:\[(\d+)\])?`)
 )
+
+// pattern is compiled when it is first used: most processes write no PTX.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // frames reads the functions of a text as LLVM writes it.
 func frames(ptx string) (out []frame) {
@@ -103,7 +109,7 @@ func frames(ptx string) (out []frame) {
 	body := false
 	for line := range strings.Lines(ptx) {
 		line = strings.TrimRight(line, "\n")
-		switch m := head.FindStringSubmatch(line); {
+		switch m := head().FindStringSubmatch(line); {
 		case m != nil:
 			out, body = append(out, frame{name: m[3], entry: m[2] == "entry"}), false
 		case line == "{":
@@ -115,10 +121,10 @@ func frames(ptx string) (out []frame) {
 			continue
 		}
 		f := &out[len(out)-1]
-		if m := register.FindStringSubmatch(line); m != nil {
+		if m := register().FindStringSubmatch(line); m != nil {
 			f.bytes += max(number(m[2])/8, 4) * number(m[3])
 		}
-		for _, m := range variable.FindAllStringSubmatch(line, -1) {
+		for _, m := range variable().FindAllStringSubmatch(line, -1) {
 			if m[1] == "local" || !body && !f.entry { // those in a body are the parameters of another function
 				f.bytes += number(m[3])/8*number(m[4]) + number(m[2])
 			}

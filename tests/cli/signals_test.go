@@ -162,14 +162,14 @@ func TestStackLimit(t *testing.T) {
 	}
 }
 
-// TestAddressSpace: a process that may map little ends with an error that says what there was no room for. With less
-// than these Go's runtime may not get as far as to this program, by where the system happens to map things.
+// TestAddressSpace: a process that may map little ends with an error that says what there was no room for, and never in
+// Go's runtime.
 func TestAddressSpace(t *testing.T) {
 	for _, backend := range backends() {
 		if backend == "ptxsim" {
 			continue
 		}
-		for kib, want := range map[string]string{"1700000": "healc takes up to", "1900000": "healc takes up to",
+		for kib, want := range map[string]string{"1000000": "healc takes up to", "1700000": "healc takes up to",
 			"2300000": "[20000, "} {
 			c := exec.Command("sh", "-c", "ulimit -v "+kib+" && exec healc run large.heal --backend "+backend)
 			c.Dir = t.TempDir()

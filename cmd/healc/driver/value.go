@@ -216,10 +216,14 @@ func special(e ast.Expr) ast.Expr {
 }
 
 // foreignSpecial finds in a message the names that other languages have for infinity and NaN.
-var foreignSpecial = regexp.MustCompile("(?i)unknown name `(inf|infinity|nan|np|math|torch)`")
+var foreignSpecial = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?i)unknown name `(inf|infinity|nan|np|math|torch)`")
+})
 
 // fileName finds values that were meant to name a file.
-var fileName = regexp.MustCompile(`^[^"\[(]*\.(npy|npz|npz:[^:]+)$`)
+var fileName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^"\[(]*\.(npy|npz|npz:[^:]+)$`)
+})
 
 // literal reads a literal of the language: a number, bool or char, or an array of them. The text is
 // parsed as the body of a function, and nothing may follow it.
@@ -229,10 +233,10 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 		if p.Type.Elem == types.String && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
 			help = fmt.Sprintf("a string stands in quotes: --in '%s=\"...\"'", p.Name)
 		}
-		if foreignSpecial.MatchString(d.Message) {
+		if foreignSpecial().MatchString(d.Message) {
 			help = "they are written inf, -inf and nan"
 		}
-		if p.Type.Elem != types.String && fileName.MatchString(text) {
+		if p.Type.Elem != types.String && fileName().MatchString(text) {
 			help = fmt.Sprintf("a file is given with `@`: --in %s=@%s", p.Name, text)
 		}
 		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, Shorten(text)),
