@@ -8,10 +8,10 @@ import (
 	"healc/codegen"
 	"healc/codegen/target/profile"
 	"healc/internal/engine"
-	"healc/internal/pipeline"
 	"healc/lang/types"
 	"healc/tests/devices"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // streamed are reductions whose chunks or rows can go side by side.
@@ -55,12 +55,19 @@ func TestStreams(t *testing.T) {
 			turn++
 			p.Reduce.Ahead = turn % 2 * 1024
 			cpu := cpus[turn%len(cpus)]
-			m, err := engine.Compile(source, engine.Options{Threads: 1 + turn%3, SplitAll: true,
-				Target: codegen.Target{Kind: "cpu", CPU: cpu}, Debug: pipeline.Debug{Profile: p}})
-			if err != nil {
-				t.Fatal(err)
+			var modules []*engine.Module
+			for _, w := range ways.Thorough(turn, 3) {
+				for _, o := range w.Options(t, engine.Options{Threads: 1 + turn%3, SplitAll: true,
+					Target: codegen.Target{Kind: "cpu", CPU: cpu}}) {
+					o.Debug.Profile = p
+					m, err := engine.Compile(source, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer m.Close()
+					modules = append(modules, m)
+				}
 			}
-			defer m.Close()
 			for k, name := range interp.Names() {
 				of := shapes
 				switch name {
@@ -77,8 +84,10 @@ func TestStreams(t *testing.T) {
 					if (k+j+turn)%step != 0 { // the others on other days
 						continue
 					}
-					if msg := compareLayouts(interp, m, name, shape, layouts[0], uint64(turn+j)); msg != "" {
-						t.Errorf("%s of %s%v, %d streams, %q: %s", name, d, shape, count, cpu, msg)
+					for _, m := range modules {
+						if msg := compareLayouts(interp, m, name, shape, layouts[0], uint64(turn+j)); msg != "" {
+							t.Errorf("%s of %s%v, %d streams, %q: %s", name, d, shape, count, cpu, msg)
+						}
 					}
 				}
 			}
