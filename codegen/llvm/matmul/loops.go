@@ -39,7 +39,8 @@ import (
 //
 // Package analysis says what follows from the loops of a product, and package schedule decides. Here loops.go has the
 // loops, pack.go the copies, widening.go narrow integers, interleave.go the order of products, tile.go the tile in
-// registers, store.go the epilogue, prefetch.go what is asked for ahead, gemv.go a matrix times a vector.
+// registers, store.go the epilogue, guard.go the tiles that are left out, prefetch.go what is asked for ahead, gemv.go
+// a matrix times a vector.
 
 // writer writes the code of a contraction.
 type writer struct {
