@@ -195,8 +195,10 @@ func (x *Executable) Call(env Env, dims []int64, args ...*tensor.Tensor) ([]*ten
 	if x.dev != nil {
 		return x.callOn(env, b, args)
 	}
-	env.Pool.Enter()
-	defer env.Pool.Leave()
+	if !b.funcs[0].brief {
+		env.Pool.Enter()
+		defer env.Pool.Leave()
+	}
 	return b.funcs[0].run(x, &env, b, args)
 }
 

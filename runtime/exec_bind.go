@@ -52,6 +52,7 @@ type boundFunc struct {
 	data    []unsafe.Pointer // of Data buffers, by buffer
 	results []boundView
 	simple  bool // the results are whole outputs, each its own
+	brief   bool // it ends before another thread could help
 
 	dev      *memory.Device // nil: the host
 	dataOn   []device.Ptr   // of Data buffers on the device, by buffer
@@ -111,7 +112,7 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 		if f.results, err = f.bindViews(def.Results); err != nil {
 			return nil, err
 		}
-		f.simple = f.wholeOutputs()
+		f.simple, f.brief = f.wholeOutputs(), f.isBrief()
 		b.funcs = append(b.funcs, f)
 	}
 	return b, nil
@@ -302,6 +303,22 @@ func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
 	}
 	s.grain, s.align = l.Grain(threads), max(l.Align, 1)
 	return nil
+}
+
+// isBrief reports whether the function is nothing but kernels that take less than a region costs, all together.
+func (f *boundFunc) isBrief() bool {
+	threads := &profile.Host().Profile.Threads
+	left := abi.RegionTime(threads)
+	for i := range f.steps {
+		s := &f.steps[i]
+		if s.def.Launch == nil || s.def.Launch.Open || s.outer >= s.grain {
+			return false
+		}
+		if left -= s.outer * s.def.Launch.IndexTime(threads); left < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // wholeOutputs reports whether every result is a whole Output buffer, no two the same.

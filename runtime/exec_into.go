@@ -31,8 +31,10 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*tensor.Tensor, args 
 	if x.dev != nil {
 		return x.callIntoOn(env, b, out, args)
 	}
-	env.Pool.Enter()
-	defer env.Pool.Leave()
+	if !b.funcs[0].brief {
+		env.Pool.Enter()
+		defer env.Pool.Leave()
+	}
 	return b.funcs[0].runInto(x, &env, b, out, args)
 }
 

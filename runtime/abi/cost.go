@@ -13,7 +13,7 @@ import "healc/codegen/target/profile"
 
 // IndexTime estimates how many picoseconds one index of the outermost axis takes on a machine; it is at least 1.
 func (l *Launch) IndexTime(on *profile.Threads) int64 {
-	return l.indexTime(regionTime(on), on) // anything longer is worth a thread by itself
+	return l.indexTime(RegionTime(on), on) // anything longer is worth a thread by itself
 }
 
 // indexTime is right to a time of most, which is at most a second; longer ones are at least that.
@@ -27,7 +27,7 @@ func (l *Launch) Within(time int64, on *profile.Threads) int64 {
 }
 
 // Grain is the least number of indices of the outermost axis that is worth a thread.
-func (l *Launch) Grain(on *profile.Threads) int64 { return l.Within(regionTime(on), on) }
+func (l *Launch) Grain(on *profile.Threads) int64 { return l.Within(RegionTime(on), on) }
 
-// regionTime is what a region costs, in picoseconds.
-func regionTime(on *profile.Threads) int64 { return 1000 * int64(on.RegionTime) }
+// RegionTime is what a region costs, in picoseconds.
+func RegionTime(on *profile.Threads) int64 { return 1000 * int64(on.RegionTime) }

@@ -88,8 +88,8 @@ func (p *Pool) Grain(indices int64) int64 {
 	return indices
 }
 
-// Enter counts a call of a program that may use the pool, until leave. Calls that run at the same time have a
-// thread each already, and share what the pool has beyond those.
+// Enter counts a call of a program that may use the pool, until Leave. Calls that run at the same time have a
+// thread each already, and share what the pool has beyond those. Calls shorter than a region need not be counted.
 func (p *Pool) Enter() {
 	if p != nil && p.lease != nil {
 		p.lease.team.calls.Add(1)
