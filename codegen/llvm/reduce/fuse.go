@@ -116,8 +116,8 @@ func (r *Reduction) joins() (w, registers int, ok bool) {
 	switch {
 	case r.S.Order == kernel.Lanes:
 		return w, kernel.NumLanes / w * lane, true
-	case r.isArgument():
-		return w, fusedGroups * (lane + 1), true
+	case r.isArgument(): // the best, where it was, and that of a row of 128
+		return w, 3*lane + 1, true
 	case r.putsOff():
 		return w, fusedGroups*lane + 1, true
 	}
@@ -232,20 +232,23 @@ func (r *Reduction) group(lo, hi value.Value, w, groups int) *accumulatorGroup {
 		done := func(state []value.Value, stop value.Value) value.Value { return r.chunkDone(state, stop, hi, w) }
 		return &accumulatorGroup{r: r, state: init, step: step, done: done}
 	case r.isArgument():
+		var row *candidates // of the 128 elements so far
 		step := func(p value.Value, k int, xs, state []value.Value) []value.Value {
-			// The state of extremes counts its groups from vector k on.
-			rotated := rotate(state, k%groups, groups, 2)
-			at := g.Add(g.Sub(p, lo), build.Int(build.I64, int64(k/groups*groups*w)))
-			rotated = r.argumentStep(at, xs, rotated, w, groups)
-			return rotate(rotated, -(k % groups), groups, 2)
+			if k == 0 {
+				row = nil
+			}
+			if row = r.candidates(row, xs); k+len(xs) < kernel.NumLanes/w {
+				return state
+			}
+			return r.argumentStep(g.Sub(p, lo), row, state, w)
 		}
-		return &accumulatorGroup{r: r, state: r.argumentInit(w, groups), step: step,
+		return &accumulatorGroup{r: r, state: r.argumentInit(w), step: step,
 			done: func(state []value.Value, stop value.Value) value.Value {
 				return whole(func() value.Value {
 					state := rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
-						return r.argumentStep(g.Sub(p, lo), r.vectorsAt(p, 1, w), state, w, groups)
+						return r.argumentStep(g.Sub(p, lo), r.candidates(nil, r.vectorsAt(p, 1, w)), state, w)
 					})
-					_, at := r.argumentDone(state, lo, last, w, groups)
+					_, at := r.argumentDone(state, lo, last, w, true)
 					return at
 				}, func() value.Value { return r.argumentByOne(lo, hi) })
 			}}

@@ -73,13 +73,13 @@ type Columns struct {
 
 // Reduce is about reductions along rows.
 type Reduce struct {
-	FusedRegisters    int
-	ArgumentRegisters int
-	Kept              int
-	LongBody          int
-	Follows           int
-	Streams           int
-	Ahead             int
+	FusedRegisters  int
+	ArgumentVectors int
+	Kept            int
+	LongBody        int
+	Follows         int
+	Streams         int
+	Ahead           int
 }
 
 // Transpose is about operands that lie along another axis.

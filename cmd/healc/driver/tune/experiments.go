@@ -31,7 +31,7 @@ var experiments = []experiment{
 	{[]string{"transpose.tile_rows"}, []int{64, 128, 256, 512, 1024}, []string{"transposed_sum"}},
 	{[]string{"transpose.tile_columns"}, []int{64, 128, 256, 512, 1024}, []string{"transposed_sum"}},
 	{[]string{"prefetch.distance"}, []int{512, 1024, 2048, 4096, 8192, 16384}, []string{"sum", "dot", "chain"}},
-	{[]string{"reduce.argument_registers"}, []int{2, 4, 8, 16}, []string{"largest"}},
+	{[]string{"reduce.argument_vectors"}, []int{2, 4, 8, 16}, []string{"largest"}},
 	{[]string{"columns.ahead"}, []int{0, 1, 2, 4}, []string{"column_sums", "second_column_maxima"}},
 	{[]string{"loops.short_body"}, []int{0, 6, 12, 25}, []string{"near_chain", "near_modmul"}},
 	{[]string{"matmul.stack_bytes"}, []int{131072, 262144, 524288}, []string{"product_768", "product_256"}},

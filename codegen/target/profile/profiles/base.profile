@@ -35,7 +35,7 @@ columns.ahead = 1
 columns.sums = 4
 
 reduce.fused_registers = 24
-reduce.argument_registers = 4
+reduce.argument_vectors = 8
 reduce.kept = 64
 reduce.long_body = 25
 reduce.follows = 24
