@@ -91,7 +91,9 @@ func (p *product) directive() *kernel.Directive {
 	flag(d, "amx", p.AMX)
 	flag(d, "together", p.Together)
 	flag(d, "ahead", p.Ahead)
-	flag(d, "next", p.Next)
+	if p.Next > 0 {
+		d.Set("next", p.Next)
+	}
 	flag(d, "straight", p.Straight)
 	if p.PackX {
 		x := kernel.NewDirective("packrows", scalar.None).Because(p.whyX)
@@ -377,7 +379,9 @@ func (p *product) decideVector() bool {
 			p.why += "; vectors of sums take turns, since squares have less than whole lines"
 		}
 		p.Behind, p.Panel = int64(p.tuned.Behind), int64(p.Vecs*p.VecWidth)
-		p.Next = p.nextPays()
+		if p.nextPays() {
+			p.Next = int64(p.tuned.VectorLines)
+		}
 		_, _, ok = p.Strides(p.X, p.RowVar())
 		if p.PackX = !ok || !p.InMemory(p.X); p.PackX {
 			p.whyX = "it is computed, or not read as it lies: once for all columns"
@@ -398,8 +402,8 @@ func (p *product) decideVector() bool {
 
 // nextPays reports that the rows that the next tile transposes are asked for, in the order in which they lie in memory.
 func (p *product) nextPays() bool {
-	row := p.Size.K * int64(p.Kernel.Params[p.Y.Main.Param].DType.Bytes())
-	return rowsFollow(p.Contraction) && (!analysis.Fixed(p.Chains.Axis) ||
+	row := p.Parts() * p.Size.K * int64(p.Kernel.Params[p.Y.Main.Param].DType.Bytes())
+	return p.rowsFollow() && (!analysis.Fixed(p.Chains.Axis) ||
 		row >= 1024 && row*p.Panel <= int64(p.tuned.VectorAhead))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
@@ -42,7 +43,7 @@ type MatmulPlan struct {
 	AheadSteps int64 // of k, of which lines are asked for while rows that lie across are copied; 0: none
 	AtOnce     int64 // rows of y that are added to the sums at once, so that these are read and written the less
 	Behind     int64 // bytes by which the second vector of sums is behind the first (Note [Squares behind])
-	Next       bool  // the rows of y that the next tile transposes are asked for
+	Next       int64 // one of so many lines of the rows of y that the next tile transposes is asked for; 0: none
 }
 
 // MatmulForm is the directive of a schedule that says how a product is tiled, nil when none does.
@@ -78,7 +79,7 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 		p.ByRows, p.BlockCols, p.AtOnce = true, d.Get("block"), d.Get("rows")
 	case "dot":
 		p.Dot, p.Vecs = true, int(d.Get("vectors"))
-		p.Behind, p.Ahead, p.Next = d.Get("behind"), d.Get("ahead") != 0, d.Get("next") != 0
+		p.Behind, p.Ahead, p.Next = d.Get("behind"), d.Get("ahead") != 0, d.Get("next")
 		p.Panel = int64(p.Vecs * p.VecWidth)
 		p.BlockCols, p.Far = p.Panel, p.Size.K
 	default:
@@ -229,7 +230,7 @@ func (p *MatmulPlan) wrongDot(size int64) string {
 	switch {
 	case !along:
 		return "the matrix does not lie along the chains"
-	case p.Next && !rowsFollow(p.Contraction):
+	case p.Next > 0 && !p.rowsFollow():
 		return "next: the rows of the matrix do not follow each other"
 	case p.XAcross || p.SideBySide:
 		return "there is one row: none lie side by side"
@@ -289,23 +290,58 @@ func (p *MatmulPlan) wrongTiles(d *kernel.Directive, size int64, mach target.Mac
 }
 
 // rowsFollow reports that y lies in memory row after row of the chains.
-func rowsFollow(c *analysis.Contraction) bool {
+func (p *MatmulPlan) rowsFollow() bool {
 	follow := false
-	if c.Y.Main == nil {
+	if p.Y.Main == nil {
 		return false
 	}
-	for _, term := range c.Y.Main.At.Terms {
+	if p.PartAxis() != nil {
+		return true
+	}
+	for _, term := range p.Y.Main.At.Terms {
 		switch term.Var {
-		case c.Chains.Axis.Var:
+		case p.Chains.Axis.Var:
 			if !term.Coef.IsConst(1) {
 				return false
 			}
-		case c.Col.Var:
-			follow = term.Coef.Equal(c.Chains.Axis.Extent.Dim)
+		case p.Col.Var:
+			follow = term.Coef.Equal(p.Chains.Axis.Extent.Dim)
 		}
 	}
 	return follow
 }
+
+// PartAxis is the last axis of a batch of products by a vector whose matrices are parts of the same rows, one after the
+// other, as the blocks of a product with `split` are; nil where they are not. All parts of some rows are multiplied
+// before those of others, so that memory is read from end to end. Threads have no part of a row then, so there have to
+// be rows enough for them.
+func (p *MatmulPlan) PartAxis() *kernel.Axis {
+	plan := profile.Base().Plan
+	least := int64(plan.EvenUnits * plan.UnitBytes / analysis.ArithmeticType(p.Acc).Bytes())
+	if p.Size.M != 1 || p.Size.N < least || p.Free || len(p.Batches) == 0 || p.Y.Main == nil {
+		return nil
+	}
+	a := &p.Batches[len(p.Batches)-1]
+	along, _ := analysis.Coef(p.Y.Main.At, p.Chains.Axis.Var)
+	part, _ := analysis.Coef(p.Y.Main.At, a.Var)
+	row, _ := analysis.Coef(p.Y.Main.At, p.Col.Var)
+	if n, _ := a.Extent.Dim.Const(); along != 1 || part != p.Size.K || row != p.Size.K*n {
+		return nil
+	}
+	return a
+}
+
+// Parts is the number of matrices that are parts of the same rows.
+func (p *MatmulPlan) Parts() int64 {
+	if a := p.PartAxis(); a != nil {
+		n, _ := a.Extent.Dim.Const()
+		return n
+	}
+	return 1
+}
+
+// Matrices is the number of products in a batch whose units are apart.
+func (p *MatmulPlan) Matrices() int64 { return p.Batch() / p.Parts() }
 
 // strided reports that the place of an operand is told by strides.
 func (p *MatmulPlan) strided(o analysis.Operand) bool {

@@ -58,7 +58,7 @@ func (p *MatmulPlan) Grid() (outer, inner int64, byRows bool) {
 	}
 	outer = min(outer, 1<<10)
 	parts, even := int64(1), int64(tuned.EvenUnits)
-	for parts*2 <= inner && outer*parts*min(p.Batch(), even) < even {
+	for parts*2 <= inner && outer*parts*min(p.Matrices(), even) < even {
 		parts *= 2
 	}
 	return outer, parts, byRows
@@ -89,7 +89,7 @@ func (p *MatmulPlan) Granule() int64 {
 // Units is the number of units that the threads share out.
 func (p *MatmulPlan) Units() int64 {
 	outer, inner, _ := p.Grid()
-	return p.Batch() * outer * inner
+	return p.Matrices() * outer * inner
 }
 
 // UnitWork is the work of a unit in scalar operations, as the thread pool counts them (Launch.Work in runtime/abi). A

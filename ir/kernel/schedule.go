@@ -123,7 +123,7 @@ var DirectiveKinds = []DirectiveKind{
 			{Name: "vectors", Low: 1, High: 8, Unit: "vectors"},
 			{Name: "behind", Low: 0, High: 1 << 12, Unit: "bytes", Optional: true},
 			{Name: "ahead", Low: 0, High: 1, Unit: "yes or no", Optional: true},
-			{Name: "next", Low: 0, High: 1, Unit: "yes or no", Optional: true}},
+			{Name: "next", Low: 0, High: 16, Unit: "lines", Optional: true}},
 		Doc: "the product of a matrix and a vector transposes squares of the matrix in registers"},
 	{Name: "packrows",
 		Args: []ArgKind{{Name: "band", Low: 1, High: 1 << 20, Unit: "rows", Optional: true},

@@ -43,6 +43,21 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestPartsOfRows: a matrix by a vector whose rows are so many that all blocks of some are multiplied before those of
+// others, with rows that are no whole panel, with a rest of k, and in a batch.
+func TestPartsOfRows(t *testing.T) {
+	cpus := devices.Targets(t)
+	rng := rand.New(rand.NewPCG(11, 96))
+	for i, elem := range []string{"f32", "f64", "f16"} {
+		for k, shape := range [][2]int64{{2061, 96}, {2048, 1024}, {2100, 101}} {
+			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[elem], shape[:]),
+				randomTensor(t, rng, dtypes[elem], []int64{shape[1], 1})}
+			src := strings.ReplaceAll(`fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a @[split=32] b`, "T[", elem+"[")
+			compareSplit(t, fmt.Sprintf("%s%v by a vector", elem, shape), src, cpus[(i+k)%len(cpus)], args)
+		}
+	}
+}
+
 // compareSplit compares the interpreter with code for the shape and for any; it closes the arguments.
 func compareSplit(t *testing.T, name, src, cpu string, args []*tensor.Tensor) []uint64 {
 	t.Helper()

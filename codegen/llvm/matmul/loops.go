@@ -168,7 +168,7 @@ func writeUnits(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 	head.NewCondBr(head.NewICmp(enum.IPredSLT, u, end), body, done)
 	g.Cur = body
 	rest := value.Value(u)
-	if c.Batch() > 1 {
+	if c.Matrices() > 1 {
 		cg.matrix(g.Cur.NewSDiv(u, build.Int(build.I64, outer*inner)))
 		rest = g.Cur.NewSRem(u, build.Int(build.I64, outer*inner))
 	}
@@ -226,9 +226,13 @@ func (c *writer) maxInt(x, y value.Value) value.Value {
 	return c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredSGT, x, y), x, y)
 }
 
-// matrix binds the axes of the batch for matrix t.
+// matrix binds the axes of the batch for matrix t, but for an axis within rows (eachPart).
 func (c *writer) matrix(t value.Value) {
-	for i := len(c.Batches) - 1; i >= 0; i-- {
+	last := len(c.Batches) - 1
+	if c.PartAxis() != nil {
+		last--
+	}
+	for i := last; i >= 0; i-- {
 		e, _ := c.Batches[i].Extent.Dim.Const()
 		c.Env[c.Batches[i].Var] = emit.Val{V: t}
 		if i > 0 {
@@ -257,14 +261,30 @@ func (c *writer) part(c0, c1, r0, r1 value.Value) {
 		first, known := build.ConstantInt(c0)
 		last, too := build.ConstantInt(c1)
 		if known && too && last-first <= c.BlockCols {
-			c.columnBlock(c0, build.Int(build.I64, last-first), r0, r1)
+			c.eachPart(func() { c.columnBlock(c0, build.Int(build.I64, last-first), r0, r1) })
 			return
 		}
 		c.For(c0, c1, c.BlockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
-			c.columnBlock(at, c.Min(c.Cur.NewSub(c1, at), build.Int(build.I64, c.BlockCols)), r0, r1)
+			n := c.Min(c.Cur.NewSub(c1, at), build.Int(build.I64, c.BlockCols))
+			c.eachPart(func() { c.columnBlock(at, n, r0, r1) })
 			return nil
 		})
 	})
+}
+
+// eachPart does f for each of the matrices that are parts of the same rows.
+func (c *writer) eachPart(f func()) {
+	a := c.PartAxis()
+	if a == nil {
+		f()
+		return
+	}
+	c.For(build.Int(build.I64, 0), build.Int(build.I64, c.Parts()), 1, nil,
+		func(part value.Value, _ []value.Value) []value.Value {
+			c.Env[a.Var] = emit.Val{V: part}
+			f()
+			return nil
+		})
 }
 
 // columnBlock computes rows [r0, r1) of n columns from column at on.

@@ -96,21 +96,29 @@ func (t *tileGen) askAhead(kk value.Value) {
 	}
 }
 
-// prefetchSquares asks for the rows of y that the next tile transposes, in the order in which they lie in memory: as
-// many lines for each square as it has. Squares go down the rows of many pages at once, which no processor follows for
-// long. Where rows are pages apart, their lines share a few sets of the first-level cache, so they are asked for in the
-// second.
+// prefetchSquares asks for the rows of y that the next tile transposes, in the order in which they lie in memory: for
+// as many lines in each square as it has, or for one of some, after which the processor fetches the others. Squares go
+// down the rows of many pages at once, which no processor follows for long. Where rows are pages apart, their lines
+// share a few sets of the first-level cache, so they are asked for in the second.
 func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	main, w := t.Contraction.Y.Main, int64(t.VecWidth)
 	param := t.Params[main.Param]
 	size := int64(param.DType.Bytes())
-	if !t.Next {
+	if t.Next == 0 {
 		return
 	}
 	p := t.address(main.Param, main.At, k)
 	elem := build.MemoryType(param.DType)
-	p = t.Cur.NewGetElementPtr(elem, p, t.Mul(t.Add(kk, t.Extent(t.Chains.Axis.Extent)), build.Int(build.I64, t.Panel)))
-	for at := v * w * w; at < (v+1)*w*w; at += 64 / size {
+	// The squares of a panel before this one, of all parts of its rows, are as many lines of the next panel.
+	steps := t.Extent(t.Chains.Axis.Extent)
+	before, row := kk, steps
+	if a := t.PartAxis(); a != nil {
+		at := t.Mul(t.Env[a.Var].V, steps)
+		p = t.Cur.NewGetElementPtr(elem, p, t.Sub(build.Int(build.I64, 0), at))
+		before, row = t.Add(kk, at), t.Mul(steps, build.Int(build.I64, t.Parts()))
+	}
+	p = t.Cur.NewGetElementPtr(elem, p, t.Mul(t.Add(before, row), build.Int(build.I64, t.Panel)))
+	for at := v * w * w; at < (v+1)*w*w; at += t.Next * 64 / size {
 		loops.PrefetchLine(t.writer.Func, loops.ToL2, t.Cur.NewGetElementPtr(elem, p, build.Int(build.I64, at)))
 	}
 }

@@ -109,6 +109,7 @@ type Matmul struct {
 	Straight     int
 	FarChain     int
 	VectorAhead  int
+	VectorLines  int
 	VectorTurns  int
 	StreamRows   int
 	Behind       int

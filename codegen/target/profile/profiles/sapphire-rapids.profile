@@ -6,3 +6,4 @@ otherwise = GenuineIntel amx_tile
 otherwise = GenuineIntel avx512_fp16
 ntt.alike = 1
 columns.near_rows = 16
+matmul.vector_lines = 8
