@@ -19,7 +19,7 @@ var levelFlags = map[string][]string{
 	"avx512vnni": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
 		"avx512vl", "avx512ifma", "avx512_vnni"},
 	"amx": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
-		"avx512vl", "avx512ifma", "avx512_vnni", "amx_tile", "amx_int8", "amx_bf16"},
+		"avx512vl", "avx512ifma", "avx512_vnni", "avx512vbmi", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16"},
 }
 
 // tiled reports that code for a level has tile registers: "amx", or a processor with those that a system may refuse.

@@ -194,6 +194,9 @@ func (p *product) decideCopies(size int64) {
 		p.whyX = fmt.Sprintf("%d panels read it across the lines of memory", reuse)
 	}
 	p.PackX = !direct || p.PerStep() > 1 || reuse >= 4 && p.Size.K*size >= 512 && along != 1
+	if p.registersReadX() {
+		p.PackX = false
+	}
 	along, across, okY := p.Strides(p.Y, p.Col.Var)
 	direct = okY && across == 1 && p.InMemory(p.Y)
 	p.YAlong = okY && across != 1 && along == 1
@@ -248,8 +251,11 @@ func (p *product) decidePiece() {
 	} else if p.Steps > long*3/2 {
 		n := (p.Steps + long - 1) / long
 		unit := int64(4)
-		if p.AMX {
+		switch {
+		case p.AMX:
 			unit = AMXRows
+		case p.YAlong:
+			unit = int64(p.VecWidth) // whole squares
 		}
 		p.Piece = ((p.Steps+n-1)/n + unit - 1) / unit * unit
 	}
@@ -265,6 +271,8 @@ func (p *product) decideBlock(size int64) {
 	if computed := p.X.Load == nil; p.PackY {
 		block := int64(min(p.tuned.StackBytes, p.mach.L2/2))
 		switch {
+		case p.AMX:
+			block = int64(p.tuned.TileBlock)
 		case p.SideBySide:
 			block = int64(p.tuned.BesideBlock)
 		case computed:

@@ -158,8 +158,23 @@ func (p *MatmulPlan) far() int64 {
 		return int64(p.Rows)
 	case p.XAcross && !p.AMX:
 		return p.Band
+	case p.AMX && !p.PackX:
+		return p.rowBytes() / size
 	}
 	return (p.Piece*size+LineBytes-1)/LineBytes*LineBytes/size + LineBytes/size
+}
+
+// rowBytes is how many bytes rows of x are apart in memory.
+func (p *MatmulPlan) rowBytes() int64 {
+	_, across, _ := p.Strides(p.X, p.RowVar())
+	return across * int64(p.Kernel.Params[p.X.Main.Param].DType.Bytes())
+}
+
+// registersReadX reports that tile registers can read the rows of x where they lie: along the chains, which are whole
+// registers.
+func (p *MatmulPlan) registersReadX() bool {
+	_, ok := p.CastAlong(p.X, p.RowVar())
+	return ok && p.AMX && !p.Free && p.rowBytes()%4 == 0 && p.Size.K%(AMXRows*int64(p.PerStep())) == 0
 }
 
 // A tile register has AMXRows rows, and so many sums in each. A tile of a product is at most AMXSide by AMXSide of
@@ -192,7 +207,7 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 	size := int64(analysis.ArithmeticType(p.Acc).Bytes())
 	native := mach.VectorBits / 8 / int(size)
 	_, _, okX := p.Strides(p.X, p.RowVar())
-	inPlaceX := okX && p.InMemory(p.X) && (!p.Free || p.Dot)
+	inPlaceX := okX && p.InMemory(p.X) && (!p.Free || p.Dot) || p.registersReadX()
 	switch {
 	case d.On != p.Chains.Axis.Var:
 		return "speaks of another loop than the chains of the contract"
@@ -278,7 +293,7 @@ func (p *MatmulPlan) wrongTiles(d *kernel.Directive, size int64, mach target.Mac
 		return "fours: the processor has none, or the factors are not cast from integers of 8 bits"
 	case p.Fours && p.Pairs:
 		return "a step takes pairs or fours"
-	case p.PerStep() > 1 && (!p.PackX || !p.PackY || p.VecWidth != native):
+	case p.PerStep() > 1 && (!p.PackX && !p.registersReadX() || !p.PackY || p.VecWidth != native):
 		return fmt.Sprintf("pairs and fours are made while both factors are packed, in vectors of %d", native)
 	case p.Together && (!mach.IntSums || p.Fma.In.Op != scalar.Mul):
 		return "together is for products of integers on processors that have no multiply-add of these"

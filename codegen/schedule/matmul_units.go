@@ -72,7 +72,8 @@ func (p *MatmulPlan) copies() (x, y bool) {
 	size := int64(analysis.ArithmeticType(p.Acc).Bytes())
 	along, _, ok := p.Strides(p.X, p.RowVar())
 	wide := p.Size.N*size >= 4*int64(profile.Base().Plan.UnitBytes) && p.Size.K*size >= 512
-	x = !ok || !p.InMemory(p.X) || wide && along != 1
+	_, cast := p.CastAlong(p.X, p.RowVar()) // read as it lies by tile registers, and soon copied by others
+	x = !ok || !p.InMemory(p.X) && !(cast && (p.bytes() || p.BF16())) || wide && along != 1
 	_, across, ok := p.Strides(p.Y, p.Col.Var)
 	y = !ok || across != 1 || !p.InMemory(p.Y) || p.Size.K*p.Size.N*size > 64<<10
 	return x, y

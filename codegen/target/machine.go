@@ -30,6 +30,7 @@ type Machine struct {
 	ByteSums     bool // x86: products of bytes are summed in fours (VNNI)
 	ByteTiles    bool // x86: there are tiles, with products of bytes (AMX)
 	HalfTiles    bool // x86: the same with products of bf16
+	HalfRounds   bool // x86: an instruction rounds f32 to bf16, subnormals to 0
 	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
 	Split        bool // vectors are longer than registers, see Note [Emulated vectors]
 	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
@@ -84,8 +85,10 @@ var (
 	avxvnni = []string{"alderlake", "raptorlake", "meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest",
 		"gracemont", "grandridge", "clearwaterforest", "sapphirerapids", "emeraldrapids", "graniterapids",
 		"diamondrapids", "znver5"}
-	tiles = []string{"sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"}
-	avx2  = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
+	tiles      = []string{"sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"}
+	avx512bf16 = []string{"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4",
+		"znver5"}
+	avx2 = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
 		"raptorlake",
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge",
 		"clearwaterforest"}
@@ -123,13 +126,13 @@ func MachineOf(t codegen.Target) Machine {
 	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"),
 		"avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0,
 		"avx512vnni": fits(avx512vnni) > 0, "avxvnni": fits(avxvnni) > 0, "amx-tile": fits(tiles) > 0,
-		"amx-int8": fits(tiles) > 0, "amx-bf16": fits(tiles) > 0}
+		"amx-int8": fits(tiles) > 0, "amx-bf16": fits(tiles) > 0, "avx512bf16": fits(avx512bf16) > 0}
 	if cpu == "" {
 		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW,
 			"avx512ifma": x86.X86.HasAVX512IFMA,
 			"avx2":       x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX,
 			"avx512vnni": x86.X86.HasAVX512VNNI, "avxvnni": x86.X86.HasAVXVNNI, "amx-tile": amx.Permitted(),
-			"amx-int8": x86.X86.HasAMXInt8, "amx-bf16": x86.X86.HasAMXBF16}
+			"amx-int8": x86.X86.HasAMXInt8, "amx-bf16": x86.X86.HasAMXBF16, "avx512bf16": x86.X86.HasAVX512BF16}
 	}
 	for _, f := range strings.Split(t.Features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
@@ -153,6 +156,7 @@ func MachineOf(t codegen.Target) Machine {
 	m.ByteSums = has["avx512f"] && has["avx512vnni"] || !has["avx512f"] && has["avx2"] && has["avxvnni"]
 	m.ByteTiles = has["avx512f"] && has["amx-tile"] && has["amx-int8"] && !m.Split
 	m.HalfTiles = has["avx512f"] && has["avx512bw"] && has["amx-tile"] && has["amx-bf16"] && !m.Split
+	m.HalfRounds = m.HalfTiles && has["avx512bf16"]
 	return m.With(m.Profile).WithDefaults()
 }
 

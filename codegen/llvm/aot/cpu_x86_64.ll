@@ -28,7 +28,17 @@ leaf7:
   ; AMX-BF16 22, AMX-TILE 24, AMX-INT8 25.
   %need = and i32 %edx7, 54525952
   %has = icmp eq i32 %need, 54525952
-  br i1 %has, label %ask, label %no
+  br i1 %has, label %more, label %no
+more:
+  ; The code counts on what came before them, too: AVX-512 VBMI 1 and, in the second part of the leaf, AVX-512 BF16 5.
+  %ecx7 = extractvalue { i32, i32, i32, i32 } %c7, 2
+  %vbmi = and i32 %ecx7, 2
+  %c71 = call { i32, i32, i32, i32 } asm sideeffect "cpuid", "={ax},={bx},={cx},={dx},0,2,~{dirflag},~{fpsr},~{flags}"(i32 7, i32 1)
+  %eax71 = extractvalue { i32, i32, i32, i32 } %c71, 0
+  %bf16 = and i32 %eax71, 32
+  %vectors = or i32 %vbmi, %bf16
+  %all = icmp eq i32 %vectors, 34
+  br i1 %all, label %ask, label %no
 ask:
   ; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
   %r = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 158, i64 4131, i64 18)

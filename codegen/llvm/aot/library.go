@@ -81,8 +81,12 @@ var Levels = []Level{
 	{Name: "avx512", CPU: "x86-64-v4"},
 	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
 	{Name: "avx512vnni", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", has: transform.HasByteProducts},
-	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + withTiles, has: transform.HasTileProducts},
+	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + beforeTiles + withTiles,
+		has: transform.HasTileProducts},
 }
+
+// What every processor with tiles had before.
+const beforeTiles = ",+avx512vbmi,+avx512bf16"
 
 // What a level has beside those of its processor, and what one has not that a system may refuse.
 const withTiles, withoutTiles = ",+amx-tile,+amx-int8,+amx-bf16", "-amx-tile,-amx-int8,-amx-bf16"

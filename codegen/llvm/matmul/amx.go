@@ -1,14 +1,21 @@
 package matmul
 
 import (
+	"slices"
+
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
 	"healc/codegen/schedule"
+	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
+	"healc/ir/scalar"
+	"healc/lang/types"
 )
 
 // Note [Tile registers]
@@ -18,7 +25,8 @@ import (
 // columns. So the copies of Note [Fours of bytes] are what it reads, 16 steps at a time, with any signs. A tile of a
 // product has up to two by two registers of sums, two of x and two of y.
 //
-// The copy of x has its rows along the chains, wherever it is copied from, and zeros where chains end within 16 steps.
+// Rows of x that lie along the chains are read where they lie, if these are whole registers. The copy of others has its
+// rows along the chains, wherever it is copied from, and zeros where chains end within 16 steps.
 // What is read of y there does not matter, nor do rows of x that there are not. Registers have as many rows as a tile
 // of the product, which is told anew where it gets lower.
 //
@@ -81,6 +89,14 @@ func (c *writer) configure(h int) {
 	all := constant.NewVector(nil, words...)
 	c.Cur.NewStore(all, c.Cur.NewBitCast(c.config, lt.NewPointer(build.Vector(build.I32, 16)))).Align = 64
 	c.amx("ldtilecfg", c.Cur.NewBitCast(c.config, build.BytePtr))
+}
+
+// rowsInPlace is where the rows of x from row i on lie that registers read in place, at the start of a piece.
+func (c *writer) rowsInPlace(i value.Value, k chain) value.Value {
+	c.Env[c.RowVar()] = emit.Val{V: i}
+	c.Env[c.Chains.Axis.Var] = emit.Val{V: c.Mul(k.at, build.Int(build.I64, int64(c.PerStep())))}
+	p := c.Addr(c.X.Main.Param, c.AddressOf(c.X.Main.At).Base)
+	return c.Cur.NewBitCast(p, lt.NewPointer(build.RegisterType(c.Acc)))
 }
 
 // amxTile computes a tile in registers of AMX.
@@ -200,5 +216,43 @@ func (t *tileGen) scratchTile(name string, n, r, v int) {
 
 func (t *tileGen) amxEpilogue() {
 	t.eachSum(func(n, r, v int) { t.scratchTile("tilestored64", n, r, v) })
-	t.epilogueOfScratch()
+	if !t.roundsSum() {
+		t.epilogueOfScratch()
+		return
+	}
+	subnormal := t.Cur.NewICmp(enum.IPredNE, t.Cur.NewLoad(build.I32, t.leasts), build.Int(build.I32, 0))
+	t.IfElse(subnormal, func() []value.Value { t.epilogueOfScratch(); return nil }, func() []value.Value {
+		t.Peephole = t.roundSum
+		t.epilogueOfScratch()
+		t.Peephole = nil
+		return nil
+	})
+}
+
+// roundsSum reports that what follows the chains rounds their sum to bf16, and that an instruction does it. Of
+// subnormals that makes 0, so it is for sums that are none (Note [Tiny bf16]).
+func (t *tileGen) roundsSum() bool {
+	rounds := func(st kernel.Stmt) bool {
+		l, ok := st.(*kernel.Let)
+		return ok && t.isRounding(l)
+	}
+	return t.Halves() && t.Machine.HalfRounds && t.Peephole == nil && slices.ContainsFunc(t.After, rounds)
+}
+
+func (t *tileGen) isRounding(s *kernel.Let) bool {
+	return s.In.Op == scalar.Cast && s.In.Type == types.BF16 && s.In.Args[0] == t.Sum
+}
+
+// roundSum writes the rounding of vectors of sums as that instruction.
+func (t *tileGen) roundSum(s *kernel.Let) bool {
+	x := t.Env[t.Sum]
+	if !t.isRounding(s) || !x.Wide || t.Width != schedule.AMXRows {
+		return false
+	}
+	half := build.Vector(lt.I16, t.Width)
+	round := lir.NewInlineAsm(lt.NewPointer(lt.NewFunc(half, x.V.Type())), "vcvtneps2bf16 $1, $0", "=v,v")
+	bits := t.Cur.NewZExt(t.Cur.NewCall(round, x.V), build.Vector(build.I32, t.Width))
+	t.Set(s.ID, t.Cur.NewBitCast(t.Cur.NewShl(bits, t.Splat(build.Int(build.I32, 16))),
+		build.Vector(lt.Float, t.Width)), true)
+	return true
 }

@@ -53,6 +53,7 @@ type writer struct {
 	rowsThere value.Value
 	config    value.Value // how the tile registers are configured (Note [Tile registers])
 	leasts    value.Value // of each panel, and whether sums may be subnormal (Note [Tiny bf16])
+	leastY    value.Value // vectors of which leasts are made: one of each panel
 	begins    value.Value // what the sums of each column begin with (Note [Fours of bytes])
 	guards    []analysis.Guard
 }
@@ -100,6 +101,7 @@ func newWriter(g *emit.Func, c *schedule.MatmulPlan) *writer {
 	}
 	if c.Halves() {
 		cg.leasts = g.Stack(build.I32, int(c.BlockCols/c.Panel)+1)
+		cg.leastY = g.Stack(build.I32, int(c.BlockCols/c.Panel)*c.VecWidth)
 	}
 	if c.Moved() {
 		cg.begins = g.Stack(reg, int(c.BlockCols))
@@ -363,6 +365,9 @@ func (c *writer) pieces(p panels, r0, r1 value.Value) {
 			k.last = c.Cur.NewICmp(enum.IPredEQ, i, c.Cur.NewSub(n, build.Int(build.I64, 1)))
 		}
 		if c.PackY {
+			if c.Halves() {
+				c.beginLeasts(p)
+			}
 			c.copyY(p, k)
 			if c.Moved() {
 				c.sumColumns(p, k)

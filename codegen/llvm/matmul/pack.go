@@ -288,7 +288,11 @@ func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 		j = c.Add(j, build.Int(build.I64, from))
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
-		c.put(c.packed(&c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
+		x := c.packed(&c.Y, c.Add(k.at, kk), width)
+		c.put(x, c.ys, c.Add(at, j))
+		if width == c.VecWidth {
+			c.noteLeast(n, x)
+		}
 	})
 }
 
@@ -327,6 +331,7 @@ func (c *writer) transposePanel(p panels, k chain, n value.Value, cols int64) {
 					}
 					for i, x := range c.TransposeSquare(rows) {
 						c.put(x, c.ys, c.Add(c.panelAt(n, c.Add(kk, build.Int(build.I64, int64(i)))), j))
+						c.noteLeast(n, x)
 					}
 					return nil
 				})

@@ -56,12 +56,15 @@ func (c *writer) tile(k chain, p panels, what tile) {
 	}
 	t.x, t.y = c.source(c.PackX, c.xs, t.copied), c.source(c.PackY, c.ys,
 		c.Mul(n, build.Int(build.I64, c.Panel*c.Piece)))
-	if c.PackX {
+	switch {
+	case c.PackX:
 		t.x.along, t.x.across = 1, c.Far
 		if (c.XAcross || c.SideBySide) && !c.AMX {
 			t.x.along, t.x.across = c.Far, 1
 		}
-	} else {
+	case c.AMX:
+		t.x.base = c.rowsInPlace(t.i, k)
+	default:
 		t.x.base = t.address(c.X.Load.Param, c.X.Load.At, k)
 		t.x.along, t.x.across, _ = c.Strides(c.X, c.RowVar())
 	}

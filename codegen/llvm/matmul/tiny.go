@@ -35,30 +35,67 @@ func (c *writer) setTiny(is int64) {
 	}
 }
 
-// leastOf is the least exponent of the elements of a copy that are not 0: one far above all where there are none, one
-// far below all where one is subnormal. The copy is rows of n steps, a multiple of those of a tile register, each row
-// far steps from the one before.
+// Vectors of bf16 whose least is searched: of each element the magnitude less one, so that 0 is above all.
+const leastWidth = 2 * schedule.AMXRows
+
+var leastType = build.Vector(lt.I16, leastWidth)
+
+func (c *writer) lesser(x, least value.Value) value.Value {
+	x = c.Cur.NewBitCast(x, leastType)
+	x = c.Cur.NewAdd(c.Cur.NewAnd(x, leastSplat(0x7fff)), leastSplat(-1))
+	return c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredULT, x, least), x, least)
+}
+
+func leastSplat(x int64) value.Value { return build.SplatConst(constant.NewInt(lt.I16, x), leastWidth) }
+
+// leastOf is the least exponent of the elements of rows of x that are not 0. A row is n steps, a multiple of those of a
+// tile register, far steps from the one before.
 func (c *writer) leastOf(mem, rows, n, far value.Value) value.Value {
-	const w = 2 * schedule.AMXRows
-	vt := build.Vector(lt.I16, w)
-	splat := func(x int64) value.Value { return build.SplatConst(constant.NewInt(lt.I16, x), w) }
 	zero := build.Int(build.I64, 0)
-	least := c.For(zero, rows, 1, []value.Value{splat(-1)}, func(r value.Value, s []value.Value) []value.Value {
+	least := c.For(zero, rows, 1, []value.Value{leastSplat(-1)}, func(r value.Value, s []value.Value) []value.Value {
 		row := c.Cur.NewGetElementPtr(lt.Float, mem, c.Mul(r, far))
 		return c.For(zero, n, schedule.AMXRows, s, func(kk value.Value, s []value.Value) []value.Value {
-			p := c.Cur.NewBitCast(c.Cur.NewGetElementPtr(lt.Float, row, kk), lt.NewPointer(vt))
-			l := c.Cur.NewLoad(vt, p)
+			p := c.Cur.NewBitCast(c.Cur.NewGetElementPtr(lt.Float, row, kk), lt.NewPointer(leastType))
+			l := c.Cur.NewLoad(leastType, p)
 			l.Align = lir.Align(4)
-			// 0 becomes the largest number, any other magnitude one less than it is
-			x := c.Cur.NewAdd(c.Cur.NewAnd(l, splat(0x7fff)), splat(-1))
-			return []value.Value{c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredULT, x, s[0]), x, s[0])}
+			return []value.Value{c.lesser(l, s[0])}
 		})
 	})[0]
-	f := c.Intrinsic("llvm.vector.reduce.umin.v32i16", lt.I16, vt)
+	return c.leastExponent(least)
+}
+
+// leastExponent is the least exponent of a vector of lesser: one far above all where all elements are 0, one far below
+// all where one is subnormal.
+func (c *writer) leastExponent(least value.Value) value.Value {
+	f := c.Intrinsic("llvm.vector.reduce.umin.v32i16", lt.I16, leastType)
 	x := c.Cur.NewZExt(c.Cur.NewCall(f, least), build.I32)
 	e := c.Cur.NewLShr(c.Cur.NewAdd(x, build.Int(build.I32, 1)), build.Int(build.I32, 7))
 	subnormal := c.Cur.NewICmp(enum.IPredEQ, e, build.Int(build.I32, 0))
 	return c.Cur.NewSelect(subnormal, build.Int(build.I32, -1<<16), e)
+}
+
+// leastVector is where the vector is of which the least of panel n is made.
+func (c *writer) leastVector(n value.Value) value.Value {
+	p := c.Cur.NewGetElementPtr(build.I32, c.leastY, c.Mul(n, build.Int(build.I64, int64(c.VecWidth))))
+	return c.Cur.NewBitCast(p, lt.NewPointer(leastType))
+}
+
+// beginLeasts prepares the search for the leasts of whole panels, which are noted while these are copied.
+func (c *writer) beginLeasts(p panels) {
+	c.For(build.Int(build.I64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+		c.Cur.NewStore(leastSplat(-1), c.leastVector(n)).Align = 64
+		return nil
+	})
+}
+
+// noteLeast is called for each vector of the copy of panel n.
+func (c *writer) noteLeast(n, x value.Value) {
+	if !c.Halves() {
+		return
+	}
+	l := c.Cur.NewLoad(leastType, c.leastVector(n))
+	l.Align = 64
+	c.Cur.NewStore(c.lesser(x, l), c.leastVector(n)).Align = 64
 }
 
 // wholeTiles is how many steps the tile registers of a piece have.
@@ -70,7 +107,7 @@ func (c *writer) wholeTiles(k chain) value.Value {
 		build.Int(build.I64, -schedule.AMXRows))
 }
 
-// withLeast is a tile whose rows of x are copied, with the least of them.
+// withLeast is a tile with the least of its rows of x.
 func (c *writer) withLeast(k chain, t tile) tile {
 	if !c.Halves() {
 		return t
@@ -79,7 +116,12 @@ func (c *writer) withLeast(k chain, t tile) tile {
 	if rows == nil {
 		rows = build.Int(build.I64, int64(t.h))
 	}
-	mem := c.Cur.NewGetElementPtr(lt.Float, c.xs, t.copied)
+	var mem value.Value
+	if c.PackX {
+		mem = c.Cur.NewGetElementPtr(lt.Float, c.xs, t.copied)
+	} else {
+		mem = c.rowsInPlace(t.i, k)
+	}
 	t.leastX = c.leastOf(mem, rows, c.wholeTiles(k), build.Int(build.I64, c.Far))
 	return t
 }
@@ -88,7 +130,7 @@ func (c *writer) withLeast(k chain, t tile) tile {
 // a piece: 0 times what may lie there is not 0.
 func (c *writer) leastOfPanels(p panels, k chain) {
 	whole := c.wholeTiles(k)
-	panel := func(n value.Value, cols int64) {
+	zeros := func(n value.Value) {
 		c.For(k.n, whole, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
 			for v := range c.Vecs {
 				c.put(constant.NewZeroInitializer(build.Vector(lt.Float, c.VecWidth)), c.ys,
@@ -96,17 +138,22 @@ func (c *writer) leastOfPanels(p panels, k chain) {
 			}
 			return nil
 		})
-		w := int64(c.VecWidth)
-		vecs := build.Int(build.I64, (cols+w-1)/w*w)
-		mem := c.Cur.NewGetElementPtr(lt.Float, c.ys, c.panelAt(n, build.Int(build.I64, 0)))
-		least := c.leastOf(mem, whole, vecs, build.Int(build.I64, c.Panel))
-		c.Cur.NewStore(least, c.leastAt(n))
 	}
 	c.For(build.Int(build.I64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
-		panel(n, c.Panel)
+		zeros(n)
+		l := c.Cur.NewLoad(leastType, c.leastVector(n))
+		l.Align = 64
+		c.Cur.NewStore(c.leastExponent(l), c.leastAt(n))
 		return nil
 	})
-	c.ifEdge(p, func() { panel(p.whole, p.edge) })
+	c.ifEdge(p, func() {
+		zeros(p.whole)
+		w := int64(c.VecWidth)
+		vecs := build.Int(build.I64, (p.edge+w-1)/w*w)
+		mem := c.Cur.NewGetElementPtr(lt.Float, c.ys, c.panelAt(p.whole, build.Int(build.I64, 0)))
+		least := c.leastOf(mem, whole, vecs, build.Int(build.I64, c.Panel))
+		c.Cur.NewStore(least, c.leastAt(p.whole))
+	})
 }
 
 // leastAt is where the least of panel n is.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -51,6 +52,9 @@ func (c *writer) packed(o *analysis.Operand, kk value.Value, width int) value.Va
 		}
 		parts[e] = c.halfBits(c.element(*o, width), int(width))
 	}
+	if width > 0 && width == c.VecWidth && (c.Fours || c.Halves()) {
+		return c.sideBySide(o, parts, there)
+	}
 	var out value.Value
 	c.InVectors(width, func() {
 		none := c.Splat(build.Int(build.I32, 0))
@@ -75,6 +79,41 @@ func (c *writer) packed(o *analysis.Operand, kk value.Value, width int) value.Va
 		return c.Cur.NewBitCast(out, build.Vector(lt.Float, width))
 	}
 	return out
+}
+
+// sideBySide is what packed computes, for a vector: the parts of a step are made narrow and exchange places. there says
+// of a part whether it is one of the chains, nil for yes.
+func (c *writer) sideBySide(o *analysis.Operand, parts, there []value.Value) value.Value {
+	w, per := c.VecWidth, len(parts)
+	narrow := build.Vector(build.IntType(32/per), w)
+	for e, x := range parts {
+		if x = c.Cur.NewTrunc(x, narrow); there[e] != nil {
+			x = c.Cur.NewSelect(there[e], x, constant.NewZeroInitializer(narrow))
+		}
+		parts[e] = x
+	}
+	for len(parts) > 1 {
+		next := make([]value.Value, len(parts)/2)
+		for i := range next {
+			next[i] = c.Concat(parts[2*i], parts[2*i+1])
+		}
+		parts = next
+	}
+	words := build.Vector(build.I32, w)
+	x := parts[0]
+	if per == 4 { // fours of fours first, which every processor has an instruction for
+		x = c.Cur.NewBitCast(x, words)
+		x = c.Cur.NewBitCast(c.Permute(x, w, func(i int) int { return i%4*w/4 + i/4 }), parts[0].Type())
+		x = c.Permute(x, 4*w, func(i int) int { return i/16*16 + i%4*4 + i%16/4 })
+	} else {
+		x = c.Permute(x, per*w, func(i int) int { return i%per*w + i/per })
+	}
+	x = c.Cur.NewBitCast(x, words)
+	c.InVectors(w, func() { x = c.moved(o, x) })
+	if c.Halves() {
+		return c.Cur.NewBitCast(x, build.Vector(lt.Float, w))
+	}
+	return x
 }
 
 // halfBits is the bits of a bf16 that was cast to f32, for copies of tile registers; any other element as it is.

@@ -95,6 +95,7 @@ type Transpose struct {
 // Matmul is about matrix products.
 type Matmul struct {
 	StackBytes   int
+	TileBlock    int
 	BesideBlock  int
 	BesideSteps  int
 	BesideTiles  int

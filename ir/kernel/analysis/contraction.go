@@ -320,6 +320,16 @@ func (c *Contraction) InMemory(o Operand) bool {
 	return o.Load != nil && c.Kernel.Params[o.Load.Param].DType == ArithmeticType(c.Acc)
 }
 
+// CastAlong reports that an operand is one read along the chains, of elements that are cast, and how far its rows are
+// apart.
+func (c *Contraction) CastAlong(o Operand, v kernel.Ref) (across int64, ok bool) {
+	if o.Main == nil || len(o.Stmts) != 2 || c.castFrom(o) != c.Kernel.Params[o.Main.Param].DType {
+		return 0, false
+	}
+	along, across, ok := c.Strides(o, v)
+	return across, ok && along == 1
+}
+
 // Narrow reports that an operand is cast from integers that fit 16 bits with a sign.
 func (c *Contraction) Narrow(o Operand) bool {
 	from := c.widened(o)

@@ -50,6 +50,7 @@ transpose.rows_ahead = 8
 transpose.interleaved = 8
 
 matmul.stack_bytes = 524288
+matmul.tile_block = 1048576
 matmul.beside_block = 1048576
 matmul.beside_steps = 512
 matmul.beside_tiles = 16
