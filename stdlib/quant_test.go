@@ -186,6 +186,10 @@ fn round_trips(b: u8[3, 5, 18]) -> (u8[3, 5, 18], u8[3, 80], u8[3, 80]) = {
     let (q, scale) = quant.of_blocks_q4_0(b);
     (quant.blocks_q4_0((q, scale)), quant.pairs(q), quant.of_pairs(quant.pairs(q)))
 }
+
+fn unpacked(q: u8[2, 128]) -> (i4[2, 256], f4e2m1[2, 256], f32[2, 256]) =
+    (quant.unpack_i4(q), quant.unpack_f4e2m1(q), quant.unpack_f4e2m1(q) as f32)
+fn packed(x: i4[2, 256], y: f4e2m1[2, 256]) -> (u8[2, 128], u8[2, 128]) = (quant.pack_i4(x), quant.pack_f4e2m1(y))
 `
 
 // TestQuantLayouts: blocks have the bytes that their formats say, of numbers and of bytes drawn from all patterns, and
@@ -277,6 +281,7 @@ func testQuant(t *testing.T, o engine.Options, x []float32) {
 			}
 		}
 	}
+	testPairs(t, call)
 	b := make([]byte, quantRows*quantBlocks*18)
 	for i := range b {
 		b[i] = byte(r.Uint32())
@@ -300,6 +305,52 @@ func testQuant(t *testing.T, o engine.Options, x []float32) {
 	for i, v := range out[2].Bits() {
 		if want := b[i/16*18+2+i%16]; v != uint64(want) {
 			t.Errorf("byte %d of the codes comes back as %#x, and was %#x", i, v, want)
+		}
+	}
+}
+
+// testPairs: two elements of a byte are those of its halves, the lower first; what stands above 4 bits is not packed.
+func testPairs(t *testing.T, call func(name string, args ...*tensor.Tensor) []*tensor.Tensor) {
+	t.Helper()
+	q := make([]byte, 256)
+	ints, floats := make([]uint64, 512), make([]uint64, 512)
+	for i := range q {
+		q[i] = byte(i)
+		for k, half := range []byte{q[i] & 15, q[i] >> 4} {
+			ints[2*i+k] = uint64(byte(int8(half<<4) >> 4))
+			floats[2*i+k] = uint64(half)
+		}
+	}
+	out := call("unpacked", tensor.FromSlice(q, 2, 128))
+	for i := range ints {
+		if got := out[0].Bits()[i]; got != ints[i] {
+			t.Errorf("i4 %d is %#x, want %#x", i, got, ints[i])
+		}
+		if got := out[1].Bits()[i]; got != floats[i] {
+			t.Errorf("f4e2m1 %d is %#x, want %#x", i, got, floats[i])
+		}
+		want := float32(e2m1[floats[i]&7])
+		if floats[i]&8 != 0 {
+			want = -want
+		}
+		if got := uint32(out[2].Bits()[i]); got != math.Float32bits(want) {
+			t.Errorf("f4e2m1 %d is %v, want %v", i, math.Float32frombits(got), want)
+		}
+		ints[i], floats[i] = ints[i]^uint64(i<<4&0xf0), floats[i]|uint64(i<<4&0xf0)
+	}
+	x, err := tensor.FromBits(types.I4, []int64{2, 256}, ints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := tensor.FromBits(types.F4E2M1, []int64{2, 256}, floats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, x := range call("packed", x, y) {
+		for i, got := range x.Bits() {
+			if got != uint64(q[i]) {
+				t.Errorf("packed %d: byte %d is %#x, want %#x", n, i, got, q[i])
+			}
 		}
 	}
 }

@@ -36,7 +36,8 @@ func manualNames() []string {
 // typeNames are the element types and what else is a type by name.
 func typeNames() []string {
 	var out []string
-	for _, name := range strings.Fields("bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 e8m0") {
+	for _, name := range strings.Fields(
+		"bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 e8m0 i4 f4e2m1") {
 		if _, ok := types.ParseDType(name); ok {
 			out = append(out, name)
 		}

@@ -33,7 +33,7 @@ func forEachInstance(t *testing.T, n int, check func(t *testing.T, in *instance)
 			// of the first operand and of the last: one of them may have a type of its own
 			seen := map[[2]types.DType]bool{}
 			made := 0
-			for try := 0; try < 20*n && made < n; try++ {
+			for try := 0; try < 30*n && made < n; try++ {
 				if in := newGen(rng).instance(d); in != nil {
 					check(t, in)
 					made++

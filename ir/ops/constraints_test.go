@@ -98,6 +98,8 @@ var negatives = []negative{
 	{"bitcast_C1", tys("string"), ir.A{"to": types.I32}, nil, "not from string to i32"},
 	{"bitcast_C1", tys("u8"), ir.A{"to": types.Bool}, nil, "not from u8 to bool"},
 	{"bitcast_C2", tys("f32"), ir.A{"to": types.I64}, nil, "f32 has 32 bits and i64 64"},
+	{"bitcast_C2", tys("u8"), ir.A{"to": types.F4E2M1}, nil, "u8 has 8 bits and f4e2m1 4"},
+	{"eq_C1", tys("i4", "i4"), nil, nil, "`==` does not compute with i4, in which elements are only stored"},
 	{"eq_C1", tys("e8m0", "e8m0"), nil, nil, "`==` does not compute with e8m0, in which elements are only stored"},
 
 	{"broadcast_C1", tys("string"), ir.A{"shape": sh("2")}, nil, "not string"},

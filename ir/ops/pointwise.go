@@ -425,14 +425,18 @@ var _ = ir.Define(Bitcast, ir.OpDef{
 					from, to)
 			}
 		}
-		if from.Bits() != to.Bits() {
-			return nil, broken("C2", "%s has %d bits and %s %d", from, from.Bits(), to, to.Bits())
+		if from.Width() != to.Width() {
+			err := broken("C2", "%s has %d bits and %s %d", from, from.Width(), to, to.Width())
+			if from.IsNibble() || to.IsNibble() {
+				err.Help = "`as i4` takes the lower 4 bits of an integer, and `bitcast` goes between i4 and f4e2m1"
+			}
+			return nil, err
 		}
 		return []types.Tensor{{Elem: to, Shape: args[0].Shape}}, nil
 	},
 	Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
 		from, to := e.TypeOf(x[0]), op.DType("to")
-		r := e.Bitcast(to, x[0])
+		r := elementary.Bitcast(e, to, x[0])
 		if !from.IsFloat() || from == to {
 			return r
 		}

@@ -190,7 +190,10 @@ func IntBits(t types.DType, n int64) uint64 {
 	if t.IsInt() {
 		return uint64(n) & (1<<(t.Bits()-1)<<1 - 1)
 	}
-	if t.IsStored() {
+	switch {
+	case t == types.I4:
+		return uint64(uint8(int8(n<<4) >> 4))
+	case t.IsStored():
 		return FloatBits(t, float64(n))
 	}
 	return EvalInstr(Cast, t, types.I64, uint64(n))
@@ -207,7 +210,8 @@ func FloatBits(t types.DType, x float64) uint64 {
 		return uint64(F16Bits(OddF32(x)))
 	case types.BF16:
 		return uint64(BF16Bits(OddF32(x)))
-	case types.F8E4M3, types.F8E5M2, types.E8M0:
+	}
+	if t.IsStored() {
 		return uint64(types.StoredBits(t, OddF32(x)))
 	}
 	panic("BUG: FloatBits of " + t.String())

@@ -39,8 +39,8 @@ var CodePlace = define(Entry{
 var CodeStored = define(Entry{
 	Code:  "E0228",
 	Title: "nothing computes with a type that is only stored",
-	Text: "Elements are kept in f8e4m3, f8e5m2 and e8m0, moved and converted; arithmetic, comparisons and sorting " +
-		"take other types. " +
+	Text: "Elements are kept in f8e4m3, f8e5m2, e8m0, i4 and f4e2m1, moved and converted; arithmetic, comparisons " +
+		"and sorting take other types. " +
 		"`x as f32` is exact, and costs little: it becomes part of the kernel that reads x.",
 	Example: "fn f(x: f8e4m3[3]) -> f8e4m3[3] = x + x\n",
 	Fixed:   "fn f(x: f8e4m3[3]) -> f8e4m3[3] = (x as f32 + x as f32) as f8e4m3\n",

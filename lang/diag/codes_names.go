@@ -26,7 +26,7 @@ var CodeUnknownType = define(Entry{
 	Code:  "E0303",
 	Title: "a type is not known",
 	Text: "Element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64, and to store elements f8e4m3, " +
-		"f8e5m2 and e8m0; beside them stand unit and string. " +
+		"f8e5m2, e8m0, i4 and f4e2m1; beside them stand unit and string. " +
 		"After `in` stands row_major, col_major or strided, after `on` host, device or unified.",
 	Example: "fn f(x: float32) -> i32 = 0\n",
 	Fixed:   "fn f(x: f32) -> i32 = 0\n",

@@ -25,6 +25,11 @@ func TestStoredValues(t *testing.T) {
 		{types.F8E5M2, 0xff, math.NaN()},
 		{types.E8M0, 0x00, 0x1p-127}, {types.E8M0, 0x7f, 1}, {types.E8M0, 0x80, 2}, {types.E8M0, 0xfe, 0x1p127},
 		{types.E8M0, 0xff, math.NaN()},
+		{types.F4E2M1, 0, 0}, {types.F4E2M1, 1, 0.5}, {types.F4E2M1, 2, 1}, {types.F4E2M1, 3, 1.5},
+		{types.F4E2M1, 4, 2}, {types.F4E2M1, 5, 3}, {types.F4E2M1, 6, 4}, {types.F4E2M1, 7, 6},
+		{types.F4E2M1, 9, -0.5}, {types.F4E2M1, 15, -6}, {types.F4E2M1, 0xf2, 1}, {types.F4E2M1, 0x18, 0},
+		{types.I4, 0, 0}, {types.I4, 7, 7}, {types.I4, 0xf8, -8}, {types.I4, 0xff, -1},
+		{types.I4, 0x0f, -1}, {types.I4, 0xf7, 7},
 	} {
 		got := float64(types.StoredValue(c.d, c.bits))
 		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
@@ -36,12 +41,12 @@ func TestStoredValues(t *testing.T) {
 // TestStoredRounding looks for the nearest value, and compares.
 func TestStoredRounding(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, d := range []types.DType{types.F8E4M3, types.F8E5M2, types.E8M0} {
+	for _, d := range []types.DType{types.F8E4M3, types.F8E5M2, types.E8M0, types.F4E2M1} {
 		var xs []float32
 		for b := range 256 {
 			v := types.StoredValue(d, uint8(b))
 			xs = append(xs, v)
-			if got := types.StoredBits(d, v); v == v && got != uint8(b) {
+			if got := types.StoredBits(d, v); v == v && got != uint8(b) && (b < 16 || d != types.F4E2M1) {
 				t.Errorf("%v: %v has the bits %#x, and becomes %#x", d, v, b, got)
 			}
 			if b > 0 {
@@ -73,13 +78,16 @@ func nearest(d types.DType, x float32) uint8 {
 	v := float64(x)
 	switch {
 	case math.IsNaN(v):
-		return map[types.DType]uint8{types.F8E4M3: 0x7f, types.F8E5M2: 0x7e, types.E8M0: 0xff}[d]
+		return map[types.DType]uint8{types.F8E4M3: 0x7f, types.F8E5M2: 0x7e, types.E8M0: 0xff, types.F4E2M1: 7}[d]
 	case d == types.E8M0 && v < 0:
 		return 0xff
 	}
 	sign := uint8(0)
 	if math.Signbit(v) && d != types.E8M0 {
 		sign, v = 0x80, -v
+		if d == types.F4E2M1 {
+			sign = 8
+		}
 	}
 	v = math.Abs(v)
 	last, beyond := 0x7e, 480.0
@@ -88,6 +96,8 @@ func nearest(d types.DType, x float32) uint8 {
 		last, beyond = 0x7b, 65536
 	case types.E8M0:
 		last, beyond = 0xfe, 0x1p128
+	case types.F4E2M1:
+		last, beyond = 7, 8
 	}
 	best, least := 0, math.Inf(1)
 	for b := 0; b <= last+1; b++ {
@@ -103,5 +113,28 @@ func nearest(d types.DType, x float32) uint8 {
 	if v >= beyond {
 		best = last + 1
 	}
+	if d == types.F4E2M1 { // which has nothing above its largest number
+		best = min(best, last)
+	}
 	return sign | uint8(best)
+}
+
+// TestInteger4: the integers of i4 stay, and others are cut and saturate.
+func TestInteger4(t *testing.T) {
+	for n := -8; n < 8; n++ {
+		got := types.StoredBits(types.I4, float32(n))
+		if got != uint8(n) || types.StoredValue(types.I4, got) != float32(n) {
+			t.Errorf("%d has the bits %#x", n, got)
+		}
+	}
+	inf := float32(math.Inf(1))
+	for x, want := range map[float32]int8{7.9: 7, 8: 7, 1e30: 7, inf: 7, -8.5: -8, -9: -8, -inf: -8, 1.9: 1, -1.9: -1,
+		0.9: 0} {
+		if got := types.StoredBits(types.I4, x); got != uint8(want) {
+			t.Errorf("%v becomes %#x, want %d", x, got, want)
+		}
+	}
+	if got := types.StoredBits(types.I4, float32(math.NaN())); got != 0 {
+		t.Errorf("NaN becomes %#x", got)
+	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Elem is the Go types of elements. An int is an i64, a uint a u64; f16 and bf16 have no Go type: see
-// FromBits, and Bitcast on a tensor of uint16. So it is with f8e4m3, f8e5m2 and e8m0 and a tensor of uint8.
+// FromBits, and Bitcast on a tensor of uint16. So it is with f8e4m3, f8e5m2, e8m0 and f4e2m1 and a tensor of uint8,
+// and with i4 and one of int8.
 type Elem interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint | ~float32 | ~float64
 }
@@ -141,7 +142,7 @@ func Slice[T Elem](t *Tensor) ([]T, error) {
 	}
 	want := DTypeOf[T]()
 	bits := want == types.U16 && (t.DType == types.F16 || t.DType == types.BF16) ||
-		want == types.U8 && t.DType.IsStored()
+		want == types.U8 && t.DType.IsStored() && t.DType != types.I4 || want == types.I8 && t.DType == types.I4
 	switch {
 	case want != t.DType && !bits:
 		return nil, fmt.Errorf("Slice: a tensor of %v has no slice of %v", t.DType, reflect.TypeFor[T]())

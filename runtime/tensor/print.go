@@ -57,13 +57,16 @@ func scalarText(dtype types.DType, bits uint64) string {
 		return strconv.FormatBool(bits != 0)
 	case dtype.IsFloat():
 		return floatScalarText(dtype, bits)
-	case dtype.IsStored():
+	case dtype.IsStored() && dtype != types.I4:
 		return floatScalarText(types.F32, storedAsF32(dtype, bits))
 	}
 	return intText(dtype, bits)
 }
 
 func intText(dtype types.DType, bits uint64) string {
+	if dtype == types.I4 {
+		return strconv.Itoa(int(types.StoredValue(dtype, uint8(bits))))
+	}
 	if dtype.IsUnsigned() {
 		return strconv.FormatUint(bits, 10)
 	}
@@ -110,7 +113,8 @@ func (p *printer) visit(axis int, at int64, f func(bits uint64)) {
 	}
 }
 
-// storedAsF32 is the bits of the f32 that has the value of an element of a type that is only stored. It prints as that.
+// storedAsF32 is the bits of the f32 that has the value of an element of a type that is only stored. It prints as that,
+// but for an i4, which prints as an integer.
 func storedAsF32(dtype types.DType, bits uint64) uint64 {
 	return uint64(math.Float32bits(types.StoredValue(dtype, uint8(bits))))
 }
@@ -131,7 +135,7 @@ func (p *printer) chooseFormat() func(uint64) string {
 	if dtype.IsFloat() {
 		return p.floatFormat(dtype, func(bits uint64) uint64 { return bits })
 	}
-	if dtype.IsStored() {
+	if dtype.IsStored() && dtype != types.I4 {
 		return p.floatFormat(types.F32, func(bits uint64) uint64 { return storedAsF32(dtype, bits) })
 	}
 	text := func(bits uint64) string { return intText(dtype, bits) }

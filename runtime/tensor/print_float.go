@@ -10,13 +10,14 @@ import (
 
 // FloatValue is the value of an element of a float type, or of one that is only stored.
 func FloatValue(dtype types.DType, bits uint64) float64 {
+	if dtype.IsStored() {
+		return float64(types.StoredValue(dtype, uint8(bits)))
+	}
 	switch dtype {
 	case types.F16:
 		return float64(types.F16Value(uint16(bits)))
 	case types.BF16:
 		return float64(types.BF16Value(uint16(bits)))
-	case types.F8E4M3, types.F8E5M2, types.E8M0:
-		return float64(types.StoredValue(dtype, uint8(bits)))
 	case types.F32:
 		return float64(math.Float32frombits(uint32(bits)))
 	}

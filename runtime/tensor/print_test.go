@@ -98,6 +98,8 @@ func TestFormatStored(t *testing.T) {
 		{types.F8E5M2, []uint64{0x3c, 0x7c, 0xfc}, "[  1.  inf -inf]"},
 		{types.E8M0, []uint64{127, 128, 126}, "[1.  2.  0.5]"},
 		{types.E8M0, []uint64{0}, "[5.877472e-39]"},
+		{types.F4E2M1, []uint64{2, 15, 7, 8, 0xf1}, "[ 1.  -6.   6.  -0.   0.5]"},
+		{types.I4, []uint64{0, 7, 0xf8, 0x0f}, "[ 0  7 -8 -1]"},
 	} {
 		x := must(t)(tensor.FromBits(c.dtype, []int64{int64(len(c.bits))}, c.bits))
 		if got := formatted(t, x); got != c.want {
@@ -110,5 +112,9 @@ func TestFormatStored(t *testing.T) {
 	}
 	if s, err := tensor.Slice[uint8](x); err != nil || s[0] != 0x7e {
 		t.Errorf("its bits are %v, %v", s, err)
+	}
+	x = must(t)(tensor.FromBits(types.I4, nil, []uint64{0xfd}))
+	if s, err := tensor.Slice[int8](x); err != nil || s[0] != -3 || formatted(t, x) != "-3" {
+		t.Errorf("%s is %v, %v", formatted(t, x), s, err)
 	}
 }

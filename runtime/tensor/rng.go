@@ -36,8 +36,8 @@ func philox(seed uint64, stream uint32, block uint64) [4]uint32 {
 }
 
 // Rand returns a tensor of random numbers: floats uniform in [0, 1), as multiples of 2^-p where p is the type's
-// precision (4 bits for f8e4m3, 3 for f8e5m2, 11 for f16, 8 for bf16, 24 for f32, 53 for f64); powers of two from 2^-8
-// to 2^7 for e8m0; integers uniform over all values of their type; bools true half of the time.
+// precision (4 bits for f8e4m3, 3 for f8e5m2, 1 for f4e2m1, 11 for f16, 8 for bf16, 24 for f32, 53 for f64); powers of
+// two from 2^-8 to 2^7 for e8m0; integers uniform over all values of their type; bools true half of the time.
 func Rand(dtype types.DType, seed uint64, shape ...int64) (*Tensor, error) {
 	t, err := New(dtype, shape...)
 	if err != nil {
@@ -82,8 +82,12 @@ func uniform32(dtype types.DType, w uint32) uint64 {
 		return uint64(types.StoredBits(dtype, float32(w>>28)*0x1p-4))
 	case types.F8E5M2:
 		return uint64(types.StoredBits(dtype, float32(w>>29)*0x1p-3))
+	case types.F4E2M1:
+		return uint64(types.StoredBits(dtype, float32(w>>31)*0x1p-1))
 	case types.E8M0:
 		return uint64(127 - 8 + w>>28)
+	case types.I4:
+		return uint64(uint8(int32(w) >> 28))
 	}
 	return uint64(w >> (32 - dtype.Bits()))
 }
@@ -160,13 +164,14 @@ func sinCosTurn(x float64) (sin, cos float64) {
 // floatBits rounds x to a float type, or one that is only stored: to f32 first for the narrow types, as every operation
 // on them does.
 func floatBits(dtype types.DType, x float64) uint64 {
+	if dtype.IsStored() {
+		return uint64(types.StoredBits(dtype, float32(x)))
+	}
 	switch dtype {
 	case types.F16:
 		return uint64(types.F16Bits(float32(x)))
 	case types.BF16:
 		return uint64(types.BF16Bits(float32(x)))
-	case types.F8E4M3, types.F8E5M2, types.E8M0:
-		return uint64(types.StoredBits(dtype, float32(x)))
 	case types.F32:
 		return uint64(math.Float32bits(float32(x)))
 	}

@@ -40,6 +40,8 @@ func TestRandUniform(t *testing.T) {
 			v := float64(bits) / (math.Ldexp(1, dtype.Bits()) - 1)
 			if dtype == types.E8M0 { // one of 16 powers of two
 				v = (math.Log2(tensor.FloatValue(dtype, bits)) + 8) / 15
+			} else if dtype == types.I4 {
+				v = (tensor.FloatValue(dtype, bits) + 8) / 15
 			} else if dtype.IsFloat() || dtype.IsStored() {
 				v = tensor.FloatValue(dtype, bits)
 				if v >= 1 {
@@ -54,7 +56,7 @@ func TestRandUniform(t *testing.T) {
 		// Six standard deviations of the mean, for a bool, which has the largest; and half a step of bf16,
 		// by which its mean is off the middle.
 		tolerance := 6/math.Sqrt(4*n) + 1.0/512
-		if d := map[types.DType]float64{types.F8E4M3: 16, types.F8E5M2: 8}[dtype]; d > 0 {
+		if d := map[types.DType]float64{types.F8E4M3: 16, types.F8E5M2: 8, types.F4E2M1: 2}[dtype]; d > 0 {
 			tolerance += 0.5 / d // half a step
 			most += 1 / d
 		}

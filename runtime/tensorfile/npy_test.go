@@ -131,6 +131,11 @@ func TestUnsupportedDTypes(t *testing.T) {
 		"write f8e4m3[1]: unsupported dtype: .npy has no f8e4m3; convert to f32 first" {
 		t.Errorf("f8e4m3: %v", err)
 	}
+	x = must(t)(tensor.FromBits(types.I4, []int64{1}, []uint64{3}))
+	if err := WriteNpy(io.Discard, x); err == nil || err.Error() !=
+		"write i4[1]: unsupported dtype: .npy has no i4; convert to i8 first" {
+		t.Errorf("i4: %v", err)
+	}
 }
 
 // npyWith builds a .npy of version 1 around a header.

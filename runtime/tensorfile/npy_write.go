@@ -32,7 +32,11 @@ func npyDescr(d types.DType) (string, error) {
 			return order + name, nil
 		}
 	}
-	return "", fmt.Errorf("unsupported dtype: .npy has no %v; convert to f32 first", d)
+	to := types.F32
+	if d == types.I4 {
+		to = types.I8
+	}
+	return "", fmt.Errorf("unsupported dtype: .npy has no %v; convert to %v first", d, to)
 }
 
 // npyPreamble returns all that stands before the elements, byte for byte as NumPy writes it: version 1, padded so
@@ -71,7 +75,7 @@ func npyPreamble(dtype types.DType, fortran bool, shape []int64) ([]byte, error)
 }
 
 // WriteNpy writes t in the .npy format, version 1: in Fortran order when its memory is, in C order otherwise. A tensor
-// of bf16, f8e4m3, f8e5m2 or e8m0 is an error.
+// of bf16, or of a type that is only stored, is an error.
 func WriteNpy(w io.Writer, t *tensor.Tensor) error {
 	if err := t.HostErr(); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // little-endian; the header, a JSON object that starts with "{" and may end in spaces; the elements, little-endian and
 // row-major. The header has {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]} for each name, in bytes
 // after the header, and may have strings under "__metadata__". The tensors cover all bytes after the header, each once,
-// and no name stands twice.
+// and no name stands twice. Elements of F4 are two in a byte, the first in its lower half.
 const (
 	maxSafetensorsHeader = 100_000_000 // the limit of the format's own reader
 	metadataKey          = "__metadata__"
@@ -73,7 +73,7 @@ var safetensorsDTypes = map[string]types.DType{
 	"I8":   types.I8, "I16": types.I16, "I32": types.I32, "I64": types.I64,
 	"U8": types.U8, "U16": types.U16, "U32": types.U32, "U64": types.U64,
 	"F16": types.F16, "BF16": types.BF16, "F32": types.F32, "F64": types.F64,
-	"F8_E4M3": types.F8E4M3, "F8_E5M2": types.F8E5M2, "F8_E8M0": types.E8M0,
+	"F8_E4M3": types.F8E4M3, "F8_E5M2": types.F8E5M2, "F8_E8M0": types.E8M0, "F4": types.F4E2M1,
 }
 
 // OpenSafetensors opens a .safetensors file. A file that cannot be opened gives the error of os.Open, one with a wrong
@@ -172,12 +172,23 @@ func (s *Safetensors) Read(name string) (*tensor.Tensor, error) {
 		return nil, &SafetensorsError{Path: s.path, Tensor: name, Reason: "no memory", Err: err}
 	}
 	data := t.Raw()
-	if err := readAt(s.data, data, s.begin+x.begin); err != nil {
+	into := data[t.Bytes()-(x.end-x.begin):] // the upper half where two elements are in a byte
+	if err := readAt(s.data, into, s.begin+x.begin); err != nil {
 		t.Close()
 		return nil, &SafetensorsError{Path: s.path, Tensor: name, Reason: "reading its elements", Err: err}
 	}
 	fromLittleEndian(data, x.dtype)
+	if x.dtype == types.F4E2M1 {
+		unpack(data, into)
+	}
 	return t, nil
+}
+
+// unpack gives each half of a byte a byte of its own. The packed ones may be the upper half of data.
+func unpack(data, packed []byte) {
+	for i, b := range packed {
+		data[2*i], data[2*i+1] = b&15, b>>4
+	}
 }
 
 // fromLittleEndian makes elements of bytes in a file.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"healc/lang/types"
 	"healc/runtime/tensor"
 )
 
@@ -129,6 +130,9 @@ func (s *Safetensors) parseTensor(d *json.Decoder, name string) error {
 	}
 	x := p.x
 	size, err := tensor.CheckShape(x.dtype, x.shape)
+	if err == nil {
+		size, err = safetensorsBytes(x.dtype, size)
+	}
 	if err != nil {
 		return p.fail(err, "the shape")
 	}
@@ -138,6 +142,17 @@ func (s *Safetensors) parseTensor(d *json.Decoder, name string) error {
 	}
 	s.tensors = append(s.tensors, x)
 	return nil
+}
+
+// safetensorsBytes is how many bytes of a file the elements take that are so many in memory.
+func safetensorsBytes(d types.DType, size int64) (int64, error) {
+	switch {
+	case d != types.F4E2M1:
+		return size, nil
+	case size%2 != 0:
+		return 0, fmt.Errorf("two elements of %v are a byte, and there are %d", d, size)
+	}
+	return size / 2, nil
 }
 
 func (p *tensorParser) fail(err error, format string, args ...any) error {

@@ -26,13 +26,17 @@ func oneOfEach(t *testing.T) []NamedTensor {
 	var out []NamedTensor
 	shapes := [][]int64{{2, 3}, {}, {5}, {0, 4}, {2, 1, 3}}
 	for i, d := range []types.DType{types.Bool, types.I8, types.U8, types.I16, types.U16, types.F16, types.BF16,
-		types.I32, types.U32, types.F32, types.I64, types.U64, types.F64, types.F8E4M3, types.F8E5M2, types.E8M0} {
+		types.I32, types.U32, types.F32, types.I64, types.U64, types.F64, types.F8E4M3, types.F8E5M2, types.F4E2M1,
+		types.E8M0} {
 		shape := shapes[i%len(shapes)]
 		bits := make([]uint64, memory.Count(shape))
 		for k := range bits {
 			bits[k] = uint64(0x1234567887654321) * uint64(k+1)
-			if d == types.Bool {
+			switch d {
+			case types.Bool:
 				bits[k] &= 1
+			case types.F4E2M1:
+				bits[k] &= 15
 			}
 		}
 		x := must(t)(tensor.FromBits(d, shape, bits))
@@ -95,14 +99,17 @@ func TestSafetensorsRoundTrip(t *testing.T) {
 // reader of the format that shares nothing with this package: struct, json and NumPy.
 const pythonSafetensors = `
 import sys, json, struct, numpy as np
-kinds = {"BOOL": "?", "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "I32": "<i4", "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8", "BF16": "<u2", "F8_E4M3": "u1", "F8_E5M2": "u1", "F8_E8M0": "u1"}
+kinds = {"BOOL": "?", "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "I32": "<i4", "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8", "BF16": "<u2", "F8_E4M3": "u1", "F8_E5M2": "u1", "F8_E8M0": "u1", "F4": "u1"}
 data = open(sys.argv[1], "rb").read()
 n, = struct.unpack("<Q", data[:8])
 head = json.loads(data[8:8 + n])
 out = {}
 for name, x in head.items():
     begin, end = x["data_offsets"]
-    out[x["dtype"]] = np.frombuffer(data[8 + n + begin:8 + n + end], kinds[x["dtype"]]).reshape(x["shape"])
+    elements = np.frombuffer(data[8 + n + begin:8 + n + end], kinds[x["dtype"]])
+    if x["dtype"] == "F4":
+        elements = np.stack([elements % 16, elements // 16], axis=1)
+    out[x["dtype"]] = elements.reshape(x["shape"])
 np.savez(sys.argv[2], **out)
 `
 
@@ -165,7 +172,11 @@ func hostileSafetensors() map[string][]byte {
 		`"n" in __metadata__ is no string`: safetensorsOf(`{"__metadata__":{"n":1}}`, 0),
 		`"n" stands twice in __metadata__`: safetensorsOf(
 			`{"__metadata__":{"n":"","n":""}}`, 0),
-		`unsupported dtype "F4"`: entry(
+		`unsupported dtype "F6_E2M3"`: entry(
+			`"dtype":"F6_E2M3","shape":[8],"data_offsets":[0,8]`),
+		`two elements of f4e2m1 are a byte, and there are 15`: entry(
+			`"dtype":"F4","shape":[3,5],"data_offsets":[0,8]`),
+		"f4e2m1[8] has 4 bytes, and data_offsets [0, 8] do not": entry(
 			`"dtype":"F4","shape":[8],"data_offsets":[0,8]`),
 		`unsupported dtype "1"`: entry(
 			`"dtype":1,"shape":[8],"data_offsets":[0,8]`),
@@ -289,6 +300,7 @@ func FuzzReadSafetensors(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add(safetensorsOf(goodSafetensors, 9))
+	f.Add(safetensorsOf(`{"q":{"dtype":"F4","shape":[3,4],"data_offsets":[0,6]}}`, 6))
 	f.Add(safetensorsOf(`{"__metadata__":{"k":"v"},"e":{"dtype":"BOOL","shape":[0,3],"data_offsets":[0,0]}}`, 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := memory.LiveBytes()
@@ -305,7 +317,8 @@ func FuzzReadSafetensors(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			total += x.Bytes()
+			size, _ := safetensorsBytes(x.DType, x.Bytes())
+			total += size
 			all = append(all, NamedTensor{name, x})
 		}
 		if total > int64(len(data)) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"healc/lang/types"
 	"healc/runtime/tensor"
 )
 
@@ -79,8 +80,12 @@ func safetensorsHeader(metadata map[string]string, order []NamedTensor) ([]byte,
 		if dtype == "" {
 			return nil, fmt.Errorf("tensor %q: unsupported dtype %v", x.Name, x.Tensor.DType)
 		}
-		end := at + x.Tensor.Bytes()
-		err := field(x.Name, struct {
+		size, err := safetensorsBytes(x.Tensor.DType, x.Tensor.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
+		}
+		end := at + size
+		err = field(x.Name, struct {
 			DType   string   `json:"dtype"`
 			Shape   []int64  `json:"shape"`
 			Offsets [2]int64 `json:"data_offsets"`
@@ -113,9 +118,21 @@ func writeLittleEndian(w io.Writer, t *tensor.Tensor) error {
 		data = slices.Clone(data)
 		swapBytes(data, t.DType.Bytes())
 	}
+	if t.DType == types.F4E2M1 {
+		data = packed(data)
+	}
 	_, err = w.Write(data)
 	goruntime.KeepAlive(dense)
 	return err
+}
+
+// packed is the inverse of unpack.
+func packed(data []byte) []byte {
+	out := make([]byte, len(data)/2)
+	for i := range out {
+		out[i] = data[2*i]&15 | data[2*i+1]<<4
+	}
+	return out
 }
 
 // WriteSafetensorsFile writes tensors to a file, which is replaced as a whole or stays as it was.

@@ -31,6 +31,7 @@ type Gen struct {
 	real bool           // floats are f64
 	all  bool           // see since
 	late bool           // see lately
+	four bool           // see fours
 }
 
 // since is the first seed whose programs hold what the generator did not draw from the beginning: programs that are
@@ -45,6 +46,9 @@ const lately = 1 << 23
 
 var latest = map[string]bool{"fourier_real": true, "fourier_real_inverse": true}
 
+// fours is the first seed whose programs have elements of i4 and f4e2m1.
+const fours = 1 << 24
+
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000
 
@@ -55,8 +59,8 @@ func New(seed uint64, used map[string]int) *Program { return newProgram(seed, us
 func NewReal(seed uint64, used map[string]int) *Program { return newProgram(seed, used, true) }
 
 func newProgram(seed uint64, used map[string]int, real bool) *Program {
-	g := &Gen{real: real, all: seed >= since, late: seed >= lately, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
-		used: used, bind: map[string]int64{}}
+	g := &Gen{real: real, all: seed >= since, late: seed >= lately, four: seed >= fours,
+		r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: used, bind: map[string]int64{}}
 	g.f = &ir.Func{Name: "f", Public: true, Body: &ir.Block{}}
 	g.b = &ir.Builder{Block: g.f.Body}
 	for _, name := range []string{"N", "M"}[:g.r.IntN(3)] {
@@ -117,7 +121,11 @@ func (g *Gen) dtype() types.DType {
 		return types.Bool
 	}
 	if g.all {
-		return types.DTypes[g.r.IntN(len(types.DTypes))]
+		list := types.DTypes
+		if !g.four {
+			list = slices.DeleteFunc(slices.Clone(list), types.DType.IsNibble)
+		}
+		return list[g.r.IntN(len(list))]
 	}
 	return types.Operands[g.r.IntN(len(types.Operands))]
 }

@@ -15,7 +15,7 @@ func makeCall(g *Gen, d *ir.OpDef) bool {
 	if g.m == nil || g.deep > 0 {
 		return false
 	}
-	c := &Gen{r: g.r, all: g.all, late: g.late, bind: map[string]int64{}, used: g.used}
+	c := &Gen{r: g.r, all: g.all, late: g.late, four: g.four, bind: map[string]int64{}, used: g.used}
 	c.f = &ir.Func{Name: fmt.Sprintf("g%d", len(g.m.Funcs)), Body: &ir.Block{}}
 	c.b = &ir.Builder{Block: c.f.Body}
 	bound := map[string]types.Dim{}

@@ -102,7 +102,8 @@ func (g *gen) tensorType() types.Tensor { return types.Tensor{Elem: g.dtype(), S
 
 func (g *gen) chance(of int) bool { return g.r.IntN(of) == 0 }
 
-// storage types are drawn less often than the others.
+// dtype is a random element type. Those of 8 and 16 bits, and those that are only stored, are drawn less often than the
+// others.
 func (g *gen) dtype() types.DType {
 	if g.smooth > 0 {
 		return g.float()
@@ -114,7 +115,7 @@ func (g *gen) dtype() types.DType {
 		d := []types.DType{types.F32, types.F32, types.F64, types.I32, types.I32, types.I64, types.Bool,
 			types.Invalid}[g.r.IntN(8)]
 		if d == types.Invalid {
-			d = types.Operands[g.r.IntN(len(types.Operands))]
+			d = g.anyElem()
 		}
 		if d != g.generic && d.Converts() {
 			return d
@@ -366,6 +367,12 @@ func (g *gen) leaf(t types.Tensor) *Node {
 
 // adapt makes a value of t of one of u, which has another element type or another shape; nil where it knows no way.
 func (g *gen) adapt(n *Node, u, t types.Tensor) *Node {
+	if t.Elem.IsStored() && !u.Shape.Equal(t.Shape) { // by way of what operations compute with
+		if n = g.adapt(n, u, of(types.F32, t)); n == nil {
+			return nil
+		}
+		return ex(t, "($ as $)", n, elem(t.Elem))
+	}
 	if u.Elem != t.Elem {
 		u.Elem = t.Elem
 		n = ex(u, "($ as $)", n, elem(t.Elem))

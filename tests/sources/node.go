@@ -126,7 +126,9 @@ func (w *writer) literal(l literal) {
 	switch {
 	case l.elem == types.Bool:
 		w.WriteString(l.text)
-	case l.elem == w.generic || l.elem == types.F16 || l.elem == types.BF16:
+	case l.elem.IsStored() && strings.HasPrefix(l.text, "-"): // a minus binds less than `as`
+		fmt.Fprintf(w, "((%s) as %s)", l.text, l.elem)
+	case l.elem == w.generic || l.elem == types.F16 || l.elem == types.BF16 || l.elem.IsStored():
 		fmt.Fprintf(w, "(%s as %s)", l.text, w.elem(l.elem))
 	case strings.HasPrefix(l.text, "-"):
 		fmt.Fprintf(w, "(%s_%s)", l.text, l.elem)

@@ -89,6 +89,8 @@ func init() {
 			name = []string{"sum", "mean", "prod", "var"}[g.r.IntN(4)]
 		case t.Elem.IsNumber():
 			name = []string{"sum", "prod"}[g.r.IntN(2)]
+		default:
+			return nil
 		}
 		x, axis := g.source(t, e, keep, false, d)
 		if x == nil {

@@ -252,7 +252,10 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 		return fail(&diag.Diagnostic{Message: "there is more than one value"})
 	}
 	want := p.Type
-	if want.Elem.IsStored() {
+	switch {
+	case want.Elem == types.I4:
+		want.Elem = types.I32
+	case want.Elem.IsStored():
 		want.Elem = types.F32
 	}
 	array, list := check.CheckExpr(file, special(f.Body), want)
@@ -262,7 +265,11 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 	if d := p.Type.Elem; d.IsStored() {
 		array.DType = d
 		for i, x := range array.Bits {
-			array.Bits[i] = uint64(types.StoredBits(d, math.Float32frombits(uint32(x))))
+			if d != types.I4 {
+				array.Bits[i] = uint64(types.StoredBits(d, math.Float32frombits(uint32(x))))
+			} else if n := int32(x); n < -8 || n > 7 {
+				return fail(&diag.Diagnostic{Message: fmt.Sprintf("%d does not fit i4, whose integers are -8 to 7", n)})
+			}
 		}
 	}
 	if array.DType == types.String {

@@ -13,6 +13,7 @@ var cTypes = map[types.DType]string{
 	types.U8: "uint8_t", types.U16: "uint16_t", types.U32: "uint32_t", types.U64: "uint64_t",
 	types.F16: "uint16_t", types.BF16: "uint16_t", types.F32: "float", types.F64: "double",
 	types.F8E4M3: "uint8_t", types.F8E5M2: "uint8_t", types.E8M0: "uint8_t",
+	types.I4: "int8_t", types.F4E2M1: "uint8_t",
 }
 
 // Header is the C header of a library.

@@ -19,6 +19,7 @@ var numpyTypes = map[types.DType]string{
 	types.U8: "uint8", types.U16: "uint16", types.U32: "uint32", types.U64: "uint64",
 	types.F16: "float16", types.BF16: "uint16", types.F32: "float32", types.F64: "float64",
 	types.F8E4M3: "uint8", types.F8E5M2: "uint8", types.E8M0: "uint8",
+	types.I4: "int8", types.F4E2M1: "uint8",
 }
 
 // Python is a Python module that calls a library by ctypes, on NumPy arrays without copies. file is the library's
@@ -27,7 +28,7 @@ func Python(l *Library, file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
 		"\"\"\"%s: the functions of %s, on NumPy arrays, which are not copied.\n\n"+
-			"bf16 is the bits in uint16, f8e4m3, f8e5m2 and e8m0 are those in uint8. "+
+			"bf16 is the bits in uint16, f8e4m3, f8e5m2, e8m0 and f4e2m1 are those in uint8, i4 is an int8. "+
 			"Failures of the program are exceptions.\n\"\"\"\n", Mark, pythonText(file))
 	b.WriteString("from __future__ import annotations as _annotations\n\n")
 	b.WriteString(strings.NewReplacer("_FILE", pythonString(file), "_PREFIX_", l.Prefix+"_").Replace(moduleText))

@@ -12,7 +12,7 @@ syn keyword healControl if else match in as return
 " constants
 syn keyword healBoolean true false
 " types
-syn keyword healType bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 e8m0 unit string
+syn keyword healType bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 e8m0 i4 f4e2m1 unit string
 " bounds
 syn keyword healBound any float int nat num tuple
 " functions

@@ -11,7 +11,7 @@ import (
 	"healc/lang/types"
 )
 
-var stored = []types.DType{types.F8E4M3, types.F8E5M2, types.E8M0}
+var stored = []types.DType{types.F8E4M3, types.F8E5M2, types.E8M0, types.I4, types.F4E2M1}
 
 func converter(from, to types.DType) *scalar.Program {
 	convert := func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return Convert(e, to, x) }
@@ -28,7 +28,8 @@ func runAll(t *testing.T, p *scalar.Program, xs []uint64) []uint64 {
 	return out[0]
 }
 
-// TestFromStored: each of the 256 bit patterns has the value that the specification gives, in every type.
+// TestFromStored: each of the 256 bit patterns has the value that the specification gives, in every type. Of i4 and
+// f4e2m1 the upper bits mean nothing.
 func TestFromStored(t *testing.T) {
 	xs := make([]uint64, 256)
 	for b := range xs {
@@ -46,6 +47,8 @@ func TestFromStored(t *testing.T) {
 				switch {
 				case to == types.Bool:
 					want = scalartest.Bit(v != 0)
+				case to.IsInt() && d == types.I4: // an integer, which wraps
+					want = scalar.IntBits(to, int64(v))
 				case to.IsInt():
 					want = scalar.EvalInstr(scalar.Cast, to, types.F64, math.Float64bits(v))
 				default:
@@ -120,6 +123,11 @@ func TestToStoredOnce(t *testing.T) {
 			for i, b := range got {
 				var x *big.Float
 				switch {
+				case d == types.I4 && !from.IsFloat():
+					if want := uint8(int8(xs[i]<<4) >> 4); b != uint64(want) { // wraps, and a bool is 0 or 1
+						t.Errorf("%s %#x as %s has the bits %#x, want %#x", from, xs[i], d, b, want)
+					}
+					continue
 				case from.IsFloat():
 					v := scalartest.PlainValue(from, xs[i])
 					if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -149,6 +157,29 @@ func TestToStoredOnce(t *testing.T) {
 					t.Errorf("%s %s as %s has the bits %#x, want %#x", from, x.Text('p', 0), d, b, want)
 				}
 			}
+		}
+	}
+}
+
+// TestNibbles: i4 and f4e2m1 become one another by their lower bits, and the upper half of the byte is that of the
+// type.
+func TestNibbles(t *testing.T) {
+	xs := make([]uint64, 256)
+	for b := range xs {
+		xs[b] = uint64(b)
+	}
+	become := func(from, to types.DType) *scalar.Program {
+		cast := func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return Bitcast(e, to, x) }
+		return scalar.Compile(recordUnary(cast, from))
+	}
+	for b, got := range runAll(t, become(types.F4E2M1, types.I4), xs) {
+		if want := uint8(int8(b<<4) >> 4); got != uint64(want) {
+			t.Errorf("f4e2m1 %#x as i4 is %#x, want %#x", b, got, want)
+		}
+	}
+	for b, got := range runAll(t, become(types.I4, types.F4E2M1), xs) {
+		if got != uint64(b&15) {
+			t.Errorf("i4 %#x as f4e2m1 is %#x, want %#x", b, got, b&15)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (c *Checker) ElemType(name ast.Ident) (types.DType, bool) {
 		r.Help("did you mean %s?", report.Quote(near))
 	} else {
 		r.Help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64, and to store elements " +
-			"f8e4m3, f8e5m2 and e8m0")
+			"f8e4m3, f8e5m2, e8m0, i4 and f4e2m1")
 	}
 	return types.Invalid, false
 }

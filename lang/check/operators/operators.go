@@ -205,7 +205,11 @@ func unary(c *infer.Checker, e *ast.Unary, want types.Type) tree.Expr {
 		return tree.Bad(e.Loc)
 	}
 	t, ok := x.Type().(types.Tensor)
-	if c.Stored("`"+e.Op+"`", x) != nil {
+	if r := c.Stored("`"+e.Op+"`", x); r != nil {
+		if cast, ok := e.X.(*ast.Cast); ok && e.Op == "-" {
+			r.Help("`as` comes before a minus; in parentheses it comes after: `(-%s) as %s`", cast.X.Span().Text(),
+				t.Elem)
+		}
 		return tree.Bad(e.Loc)
 	}
 	if _, err := op.Infer([]types.Tensor{types.Scalar(t.Elem)}, nil, nil); !ok || err != nil {

@@ -16,6 +16,7 @@ var ForeignTypes = map[string]string{
 	"uint64": "u64",
 	"float":  "f32", "double": "f64", "half": "f16", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
 	"float64": "f64", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2", "float8_e8m0fnu": "e8m0", "fp8": "f8e4m3",
+	"float4_e2m1fn": "f4e2m1", "fp4": "f4e2m1", "int4": "i4",
 	"Float16": "f16", "Float32": "f32", "Float64": "f64", "Int": "i64", "Int8": "i8", "Int16": "i16", "Int32": "i32",
 	"Int64": "i64", "UInt8": "u8", "UInt16": "u16", "UInt32": "u32", "UInt64": "u64", "Bool": "bool",
 	"boolean": "bool", "str": "string", "String": "string", "void": "unit",

@@ -57,6 +57,11 @@ assert every.scalar_bf16(0x3F80) == 0x3F80
 fails(OverflowError, "from 0 to 65535", every.scalar_bf16, 65536)
 assert every.scalar_f8e4m3(0x7E) == 0x7E
 fails(OverflowError, "from 0 to 255", every.scalar_f8e4m3, 256)
+values, next_ = every.integers(np.array([-8, 7, -1, 0], np.int8))
+assert np.array_equal(values, [-8, 7, -1, 0]) and np.array_equal(next_, np.array([-7, -8, 0, 1], np.int8))
+values, kept = every.fours(np.arange(16, dtype=np.uint8))
+assert np.array_equal(values[:8], [0, 0.5, 1, 1.5, 2, 3, 4, 6]) and np.array_equal(values[8:], -values[:8])
+assert np.array_equal(kept, np.arange(16, dtype=np.uint8))
 products, kept = every.scales(np.array([128, 127], np.uint8), np.array([0x3C, 0x40], np.uint8))
 assert np.array_equal(products, [2, 2]) and np.array_equal(kept, np.array([128, 127], np.uint8))
 
