@@ -9,7 +9,7 @@ import (
 	"healc/runtime/amx"
 )
 
-// levelFlags are the flags, as Linux names them, that a processor of a level has beside those of the level before.
+// levelFlags are the flags, as Linux names them, that a processor of a level has, and its vendor where that counts.
 var levelFlags = map[string][]string{
 	"avx2": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"},
 	"avx512": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
@@ -18,6 +18,8 @@ var levelFlags = map[string][]string{
 		"avx512vl", "avx512ifma"},
 	"avx512vnni": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
 		"avx512vl", "avx512ifma", "avx512_vnni"},
+	"avx512fp16": {"GenuineIntel", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw",
+		"avx512cd", "avx512dq", "avx512vl", "avx512ifma", "avx512_vnni", "avx512_fp16"},
 	"amx": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
 		"avx512vl", "avx512ifma", "avx512_vnni", "avx512vbmi", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16"},
 }
@@ -38,15 +40,19 @@ func processorHas(level string) bool {
 	return true
 }
 
-// processorFlags are those that the system lets programs use.
+// processorFlags are those that the system lets programs use, behind the vendor.
 var processorFlags = sync.OnceValue(func() []string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return nil
 	}
+	var vendor []string
 	for line := range strings.Lines(string(text)) {
-		if name, flags, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "flags" {
-			return strings.Fields(flags)
+		switch name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) {
+		case "vendor_id":
+			vendor = strings.Fields(value)
+		case "flags":
+			return append(vendor, strings.Fields(value)...)
 		}
 	}
 	return nil

@@ -44,6 +44,9 @@ func (here) Elsewhere(string, func(m *emit.Module)) bool { return false }
 // names. It also gives what arrays of all of them take of the stack.
 func (s *Shared) Prepare(t codegen.Target, opts Options) (texts []*Prepared, frames int64) {
 	opts.Machine = target.MachineOf(t)
+	if opts.Profile != nil {
+		opts.Machine = opts.Machine.With(opts.Profile)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.write)) {
 		p := newProgram(&kernel.Module{Name: name}, opts.Machine, nil)
 		p.Module.Shared = here{s}

@@ -68,7 +68,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		levels := []string{""}
 		if target.CPU == "" {
-			levels = []string{"x86-64", "avx2", "avx512", "avx512ifma", "avx512vnni", "amx"}
+			levels = []string{"x86-64", "avx2", "avx512", "avx512ifma", "avx512vnni", "avx512fp16", "amx"}
 		}
 		for _, level := range levels {
 			if level != "" {

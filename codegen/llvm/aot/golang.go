@@ -87,7 +87,7 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 			if !slices.ContainsFunc(km.Kernels, level.own) {
 				continue
 			}
-			text, err := llvm.Prepare(km, level.target(l.Target), llvm.Options{Took: took, Tuned: sets})
+			text, err := llvm.Prepare(km, level.target(l.Target), level.options(llvm.Options{Took: took, Tuned: sets}))
 			if err != nil {
 				return code, err
 			}

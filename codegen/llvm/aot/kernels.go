@@ -150,7 +150,7 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 			if len(v.tuned) == 0 { // else numbers may differ
 				opts.Shared = shared[k]
 			}
-			text, err := llvm.Prepare(v.km, level.target(l.Target), opts)
+			text, err := llvm.Prepare(v.km, level.target(l.Target), level.options(opts))
 			if err != nil {
 				return err
 			}
@@ -165,7 +165,7 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 	}
 	most := int64(0) // of the stack for what is shared
 	for k, level := range levels {
-		called, frames := shared[k].Prepare(level.target(l.Target), llvm.Options{Took: took})
+		called, frames := shared[k].Prepare(level.target(l.Target), level.options(llvm.Options{Took: took}))
 		texts, most = append(texts, called), max(most, frames)
 	}
 	for _, v := range all {

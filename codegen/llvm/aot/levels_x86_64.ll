@@ -1,6 +1,6 @@
 
 ; 0 is x86-64, 1 is x86-64-v3 (AVX2, FMA), 2 is x86-64-v4 (AVX-512), 3 has the multiply-adds of 52 bits, too (IFMA), 4 the
-; sums of products of bytes (VNNI), and 5 tile registers (AMX).
+; sums of products of bytes (VNNI), 5 is Intel's with half floats (AVX512-FP16), and 6 has tile registers (AMX).
 define internal void @heal.detect() {
 entry:
   %c0 = call { i32, i32, i32, i32 } @heal.cpuid(i32 0)
@@ -51,13 +51,22 @@ leaf512:
   %wider = select i1 %both, i32 4, i32 %wide
   %best = select i1 %v4, i32 %wider, i32 1
   %most = icmp eq i32 %best, 4
-  br i1 %most, label %tiles, label %found
-tiles:
-  %more = HEAL_TILES
+  br i1 %most, label %more, label %found
+more:
+  ; AVX512-FP16 23, of GenuineIntel.
+  %edx7 = extractvalue { i32, i32, i32, i32 } %c7, 3
+  %need16 = and i32 %edx7, 8388608
+  %has16 = icmp ne i32 %need16, 0
+  %genu = extractvalue { i32, i32, i32, i32 } %c0, 1
+  %intel = icmp eq i32 %genu, 1970169159
+  %half = and i1 %has16, %intel
+  %halves = select i1 %half, i32 5, i32 4
+  %tiles = HEAL_TILES
+  %tiled = icmp ne i32 %tiles, 0
+  %last = select i1 %tiled, i32 6, i32 %halves
   br label %found
 found:
-  %plus = phi i32 [ 0, %leaf512 ], [ %more, %tiles ]
-  %level = add i32 %best, %plus
+  %level = phi i32 [ %best, %leaf512 ], [ %last, %more ]
   store i32 %level, ptr @heal.best, align 4
   store i32 %level, ptr @heal.level, align 4
   ret void

@@ -87,6 +87,13 @@ func HasDigits(k *kernel.Kernel) bool {
 	return has
 }
 
+// HasTransform says that processors whose pipes are alike get other code for k than those whose pipes are not.
+func HasTransform(k *kernel.Kernel) bool {
+	has := false
+	kernel.Each(k.Body, func(*kernel.Transform) { has = true })
+	return has
+}
+
 // HasTileProducts says that processors with tile registers get other code for k than those without.
 func HasTileProducts(k *kernel.Kernel) bool {
 	c := analysis.ContractionOf(k)
