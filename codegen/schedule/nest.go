@@ -17,13 +17,27 @@ func (s *scope) nest() []*kernel.Directive {
 		return s.inside(s.k.Body)
 	}
 	before, body := transform.HoistInvariants(s.k)
-	out := s.inside(&kernel.Block{Stmts: before})
+	out := append(s.windows(before, body), s.inside(&kernel.Block{Stmts: before})...)
 	s.define(before)
 	known := map[kernel.Ref]bool{}
 	for _, st := range before {
 		analysis.Define(known, st)
 	}
 	return append(out, s.unswitch(body, known, maxUnswitched)...)
+}
+
+// windows are the directives for axes along which a part of the elements changes (Note [Windows] in ir/kernel/analysis).
+func (s *scope) windows(before []kernel.Stmt, body *kernel.Block) []*kernel.Directive {
+	if s.least {
+		return nil
+	}
+	var out []*kernel.Directive
+	for _, v := range analysis.ParallelAxes(s.k, body) {
+		if analysis.WindowOf(s.k, before, body, v).Bounded() {
+			out = append(out, kernel.NewDirective("window", v).Because("elsewhere all elements stay what they are"))
+		}
+	}
+	return out
 }
 
 // at is s with a condition that is a constant, without what is noted in the loops behind it.

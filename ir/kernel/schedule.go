@@ -134,6 +134,8 @@ var DirectiveKinds = []DirectiveKind{
 	{Name: "packcolumns", Args: []ArgKind{{Name: "along", Low: 0, High: 1, Unit: "yes or no", Optional: true}},
 		Doc: "what the tiles of a block read of the factor that differs between columns is copied; it is read along " +
 			"the chains, and transposed"},
+	{Name: "window", On: OnLoop,
+		Doc: "the loop goes over the range alone in which elements that are changed in place may get other values"},
 	{Name: "unswitch", On: OnCondition, Sub: true,
 		Doc: "the branch is taken before the loops, which are written once for each arm: loop unswitching"},
 	{Name: "then", Sub: true, Doc: "the loops where the condition of an unswitch holds"},

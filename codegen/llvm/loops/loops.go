@@ -17,6 +17,8 @@ type Nest struct {
 	split  bool // the vectorised range is a part of the outermost axis
 	Tiled  bool // the loops go by tiles that fetch for themselves
 	jammed bool // rows go side by side
+
+	windows map[kernel.Ref]analysis.Window // of loops that the schedule narrows
 }
 
 // KernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
@@ -31,16 +33,21 @@ func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
 		g.ReturnUnless(g.Cur.NewICmp(enum.IPredSLT, begin, end))
 	}
 	g.Block(&kernel.Block{Stmts: before})
+	ranges := make([][2]value.Value, len(k.Axes))
+	narrow := windows(g, k, before, body)
+	emit.State[Nest](g).windows = narrow
+	for i, a := range k.Axes {
+		lo, hi := begin, end
+		if i > 0 {
+			lo, hi = build.Int(build.I64, a.Begin), g.Extent(a.Extent)
+		}
+		ranges[i][0], ranges[i][1] = narrowed(g, narrow[a.Var], lo, hi)
+	}
 	var group *jammedRows
 	var level func(i int)
 	level = func(i int) {
 		a := k.Axes[i]
-		lo, hi := value.Value(build.Int(build.I64, a.Begin)), value.Value(nil)
-		if i == 0 {
-			lo, hi = begin, end
-		} else {
-			hi = g.Extent(a.Extent)
-		}
+		lo, hi := ranges[i][0], ranges[i][1]
 		run := func(lo, hi value.Value) {
 			if i == len(k.Axes)-1 {
 				Parallel(g, a.Var, lo, hi, i == 0, body)
@@ -53,7 +60,11 @@ func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
 			})
 		}
 		if group != nil && group.Row == i {
-			jammedLoop(g, group, a.Var, lo, hi, run)
+			along := [2]value.Value{build.Int(build.I64, group.Axis.Begin), g.Extent(group.Axis.Extent)}
+			if i+1 < len(k.Axes) {
+				along = ranges[i+1]
+			}
+			jammedLoop(g, group, a.Var, lo, hi, along, run)
 			return
 		}
 		run(lo, hi)
@@ -155,6 +166,9 @@ func loop(g *emit.Func, s *kernel.Loop) {
 		f := emit.State[Prefetching](g)
 		if rows := f.Gathered[s]; rows != nil && g.Width == 0 {
 			f.asked = prefetchRows(g, rows)
+		}
+		if w, ok := emit.State[Nest](g).windows[s.Axis.Var]; ok && g.Width == 0 {
+			lo, hi = narrowed(g, w, lo, hi)
 		}
 		Parallel(g, s.Axis.Var, lo, hi, false, s.Body)
 		f.asked = nil

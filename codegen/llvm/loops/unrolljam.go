@@ -3,7 +3,6 @@ package loops
 import (
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
@@ -27,8 +26,10 @@ func jammedRowsOf(g *emit.Func, k *kernel.Kernel, body *kernel.Block) *jammedRow
 	return &jammedRows{d, r, r.Jam(d.Get("rows"))}
 }
 
-// jammedLoop runs the rows [lo, hi): as many at once as the schedule says, and one by one what is left.
-func jammedLoop(g *emit.Func, r *jammedRows, row kernel.Ref, lo, hi value.Value, one func(lo, hi value.Value)) {
+// jammedLoop runs the rows [lo, hi), each along a range: as many at once as the schedule says, and one by one what is
+// left.
+func jammedLoop(g *emit.Func, r *jammedRows, row kernel.Ref, lo, hi value.Value, along [2]value.Value,
+	one func(lo, hi value.Value)) {
 	g.Types = r.Types
 	g.Env = append(g.Env, make([]emit.Val, len(r.Types)-len(g.Env))...)
 	rows := r.Get("rows")
@@ -38,7 +39,7 @@ func jammedLoop(g *emit.Func, r *jammedRows, row kernel.Ref, lo, hi value.Value,
 		g.Block(&kernel.Block{Stmts: r.Before})
 		emit.State[Nest](g).jammed = true
 		g.Within(r.Directive, func() {
-			Parallel(g, r.Axis.Var, build.Int(build.I64, r.Axis.Begin), g.Extent(r.Axis.Extent), false, r.Body)
+			Parallel(g, r.Axis.Var, along[0], along[1], false, r.Body)
 		})
 		emit.State[Nest](g).jammed = false
 		return nil

@@ -408,7 +408,7 @@ func (c *writer) ifEdge(p panels, f func()) {
 func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 	if !c.PackX || !c.XAcross {
 		c.eachTile(r0, r1, func(i value.Value, h int) {
-			c.unlessKept(kernel.OnRow, i, int64(h), func() {
+			c.unlessKept(i, int64(h), nil, 0, func() {
 				switch {
 				case c.SideBySide:
 					c.copyBeside(k, i, h)
@@ -423,7 +423,7 @@ func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 	band := func(from, to value.Value, whole bool) {
 		c.copyAcross(k, from, to, whole)
 		c.eachTile(from, to, func(i value.Value, h int) {
-			c.unlessKept(kernel.OnRow, i, int64(h), func() {
+			c.unlessKept(i, int64(h), nil, 0, func() {
 				c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h}))
 			})
 		})
@@ -440,7 +440,7 @@ func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 func (c *writer) eachPanel(p panels, k chain, t tile) {
 	panel := func(n value.Value, cols int64, some value.Value) {
 		t.n, t.cols, t.there = n, cols, some
-		c.unlessKept(kernel.OnColumn, c.columnOf(p, n), cols, func() { c.tile(k, p, t) })
+		c.unlessKept(t.i, int64(t.h), c.columnOf(p, n), cols, func() { c.tile(k, p, t) })
 	}
 	whole, known := build.ConstantInt(p.whole)
 	t.alone = known && whole <= 1

@@ -13,13 +13,14 @@ import (
 //
 //	where(i >= k && j >= k, fma(..., m[i, j]), m[i, j])
 //
-// has one for the rows and one for the columns. It compares the index with what is the same for all elements, so where
-// it fails at the index at which it holds most likely, it fails in the whole tile.
+// has one for the rows and one for the columns. It compares the index with what is the same for all elements, or the row
+// with the column, so where it fails at the indices at which it holds most likely, it fails in the whole tile.
 type Guard struct {
 	Stmts []kernel.Stmt // these compute it, with what does not depend on an axis
 	Cond  kernel.Ref
-	Dep   kernel.Dep // kernel.OnRow or kernel.OnColumn
-	Last  bool       // it holds most likely at the last index, otherwise at the first
+	Dep   kernel.Dep // kernel.OnRow, kernel.OnColumn or both
+	// It holds most likely at the last row or column, otherwise at the first.
+	LastRow, LastColumn bool
 }
 
 // Guards are the guards of a product: none where something else than one store in place depends on what is computed.
@@ -99,23 +100,27 @@ func (f *guardFinder) conjuncts(cond kernel.Ref) {
 			f.conjuncts(args[1])
 		}
 	case scalar.Lt, scalar.Le:
-		last := f.isIndex(args[1]) && f.Deps[args[0]] == 0
-		if !last && !(f.isIndex(args[0]) && f.Deps[args[1]] == 0) {
+		first, last := f.index(args[0]), f.index(args[1])
+		same := func(axis, ref kernel.Ref) bool { return axis != scalar.None || f.Deps[ref] == 0 }
+		if first == last || !same(first, args[0]) || !same(last, args[1]) {
 			return
 		}
-		g := Guard{Cond: cond, Dep: f.Deps.Of(let), Last: last}
+		g := Guard{Cond: cond, Dep: f.Deps.Of(let), LastRow: last == f.RowVar(), LastColumn: last == f.Col.Var}
 		if f.need(cond, &g.Stmts) {
 			f.out = append(f.out, g)
 		}
 	}
 }
 
-// isIndex reports that ref is the row or the column, perhaps as an i32, which every extent fits.
-func (f *guardFinder) isIndex(ref kernel.Ref) bool {
+// index is the variable of the rows or of the columns that ref is, perhaps as an i32, which every extent fits; else None.
+func (f *guardFinder) index(ref kernel.Ref) kernel.Ref {
 	if let, ok := f.defs[ref].(*kernel.Let); ok && let.In.Op == scalar.Cast && let.In.Type == types.I32 {
 		ref = let.In.Args[0]
 	}
-	return ref == f.Col.Var || ref == f.RowVar()
+	if ref == f.Col.Var || ref == f.RowVar() {
+		return ref
+	}
+	return scalar.None
 }
 
 // need adds what computes ref to stmts, but what is there already. It is false where that is not at hand.

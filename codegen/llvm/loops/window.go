@@ -1,0 +1,62 @@
+package loops
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
+	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/lang/types"
+)
+
+// windows are the ranges of the axes of a kernel, and of the parallel loops in it, that the schedule narrows: Note
+// [Windows] in ir/kernel/analysis. What before computes has been written.
+func windows(g *emit.Func, k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block) map[kernel.Ref]analysis.Window {
+	out := map[kernel.Ref]analysis.Window{}
+	for _, v := range analysis.ParallelAxes(k, body) {
+		if g.Schedule.Find("window", v) != nil {
+			out[v] = analysis.WindowOf(k, before, body, v)
+		}
+	}
+	return out
+}
+
+// narrowed is the part of [lo, hi) that lies in a window. It begins and ends in that range.
+func narrowed(g *emit.Func, w analysis.Window, lo, hi value.Value) (from, to value.Value) {
+	from, to = lo, hi
+	if w.Low != nil {
+		from = smaller(g, larger(g, limit(g, w.Low), lo), hi)
+	}
+	if w.High != nil {
+		to = larger(g, smaller(g, limit(g, w.High), hi), from)
+	}
+	return from, to
+}
+
+// limit is the index that a limit is, where indices are; elsewhere it is somewhere beyond the same end.
+func limit(g *emit.Func, l *analysis.Limit) value.Value {
+	switch {
+	case l.A != nil && l.Larger:
+		return larger(g, limit(g, l.A), limit(g, l.B))
+	case l.A != nil:
+		return smaller(g, limit(g, l.A), limit(g, l.B))
+	case l.Of < 0:
+		return build.Int(build.I64, l.Plus)
+	}
+	x := g.Uniform(l.Of)
+	if g.Types[l.Of] == types.I32 {
+		return g.Add(g.Cur.NewSExt(x, build.I64), build.Int(build.I64, l.Plus))
+	}
+	const beyond = 1 << 40 // of any index, and far from where sums wrap
+	return g.Add(smaller(g, x, build.Int(build.I64, beyond)), build.Int(build.I64, l.Plus))
+}
+
+func larger(g *emit.Func, x, y value.Value) value.Value {
+	return g.Cur.NewSelect(g.Cur.NewICmp(enum.IPredSGT, x, y), x, y)
+}
+
+func smaller(g *emit.Func, x, y value.Value) value.Value {
+	return g.Cur.NewSelect(g.Cur.NewICmp(enum.IPredSLT, x, y), x, y)
+}
