@@ -19,8 +19,10 @@ func Convert(e scalar.Emitter, t types.DType, x scalar.Ref) scalar.Ref {
 		return Convert(e, t, fromScale(e, x))
 	case from == types.I4:
 		return Convert(e, t, wrap4(e, e.Bitcast(types.I8, x)))
+	case from == types.F4E2M1:
+		return Convert(e, t, fromFloat4(e, x))
 	case from.IsStored():
-		return Convert(e, t, fromMinifloat(e, from.Format(), x))
+		return Convert(e, t, fromFloat8(e, from.Format(), x))
 	case t == types.E8M0:
 		return e.Bitcast(t, toScale(e, once(e, x)))
 	case t == types.I4 && from.IsFloat():
@@ -62,26 +64,33 @@ const (
 	nanF32      = 0x7fc00000
 )
 
-// fromMinifloat is the f32 of an f8e4m3, an f8e5m2 or an f4e2m1. The exponent is moved to that of an f32; where it is
-// 0, a mantissa m of so many steps s below the least normal number l is (l + m*s) - l, which is exact.
-func fromMinifloat(e scalar.Emitter, f types.Minifloat, x scalar.Ref) scalar.Ref {
+// fromFloat8 is the f32 of an f8e4m3 or an f8e5m2. The exponent is moved to that of an f32; where it is 0, a mantissa m
+// of so many steps s below the least normal number l is (l + m*s) - l, which is exact.
+func fromFloat8(e scalar.Emitter, f types.Minifloat, x scalar.Ref) scalar.Ref {
 	n := func(b int) scalar.Ref { return e.Bits(types.U32, uint64(b)) }
 	code := e.Cast(types.U32, e.Bitcast(types.U8, x))
-	size := e.And(code, n(int(f.Sign-1)))
+	size := e.And(code, n(0x7f))
 	shifted := e.Shl(size, n(23-f.Mantissa))
 	normal := e.Add(shifted, n((127-f.Bias)<<23))
 	least := e.Float(types.F32, math.Ldexp(1, 1-f.Bias))
 	below := e.Sub(e.Bitcast(types.F32, e.Add(normal, n(1<<23))), least)
 	r := e.Select(e.Lt(size, n(1<<f.Mantissa)), e.Bitcast(types.U32, below), normal)
-	switch {
-	case f.Saturates: // all are numbers
-	case f.Beyond == f.NaN:
+	if f.Beyond == f.NaN {
 		r = e.Select(e.Eq(size, n(int(f.NaN))), n(nanF32), r)
-	default: // infinity, and NaN with what it has in its mantissa
+	} else { // infinity, and NaN with what it has in its mantissa
 		r = e.Select(e.Le(n(int(f.Beyond)), size), e.Or(shifted, n(infinityF32)), r)
 	}
-	sign := e.Shl(e.And(code, n(int(f.Sign))), n(31-bits.TrailingZeros8(f.Sign)))
+	sign := e.Shl(e.And(code, n(0x80)), n(24))
 	return e.Bitcast(types.F32, e.Or(r, sign))
+}
+
+// fromFloat4 is the f32 of an f4e2m1. Exponent and mantissa are those of an f16 of 2^-14 times the size, which is
+// subnormal where this is; the product is exact.
+func fromFloat4(e scalar.Emitter, x scalar.Ref) scalar.Ref {
+	n := func(b int) scalar.Ref { return e.Bits(types.U16, uint64(b)) }
+	code := e.Cast(types.U16, e.Bitcast(types.U8, x))
+	half := e.Or(e.Shl(e.And(code, n(7)), n(9)), e.Shl(e.And(code, n(8)), n(12)))
+	return e.Mul(e.Cast(types.F32, e.Bitcast(types.F16, half)), e.Float(types.F32, 0x1p14))
 }
 
 // toMinifloat is the bits, in a u8, of the f8e4m3, f8e5m2 or f4e2m1 that is nearest to an f32. Below the least normal
