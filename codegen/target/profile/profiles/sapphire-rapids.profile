@@ -7,3 +7,5 @@ otherwise = GenuineIntel avx512_fp16
 ntt.alike = 1
 columns.near_rows = 16
 matmul.vector_lines = 8
+reduce.streams = 2
+reduce.ahead = 4096
