@@ -94,6 +94,8 @@ type Val struct {
 	V    value.Value
 	Wide bool // V is a vector of Width
 	Iota bool // V is the uniform base; iteration i has V + i
+	// Whole says of such a base that it is a multiple of Width, and not negative.
+	Whole bool
 }
 
 // Func translates one function.

@@ -93,7 +93,7 @@ func (g *Func) Let(s *kernel.Let) {
 			return
 		}
 	}
-	if g.divideByOne(s) || g.isLane(s) {
+	if g.divideByOne(s) || g.isLane(s) || g.partOfVector(s) {
 		return
 	}
 	args := make([]value.Value, 0, 3)
@@ -428,6 +428,27 @@ func (g *Func) mul52(upper bool, w int, x, y, z value.Value) value.Value {
 		return b.NewAdd(z, b.NewAnd(b.NewMul(x, y), low))
 	}
 	return b.NewAdd(z, g.mulHi(types.U64, w, b.NewShl(x, g.Number(types.U64, 12, w)), b.NewAnd(y, low)))
+}
+
+// partOfVector translates the division of neighbouring numbers by one that all of them have the same quotient for: they
+// begin at a multiple of the vector's width, of which the divisor is one, too. Blocks of a row are told so.
+func (g *Func) partOfVector(s *kernel.Let) bool {
+	in := s.In
+	if in.Type != types.I64 || in.Op != scalar.Div && in.Op != scalar.Rem {
+		return false
+	}
+	x := g.Env[in.Args[0]]
+	n, known := build.ConstantInt(g.Env[in.Args[1]].V)
+	if !x.Iota || !x.Whole || !known || n <= 0 || n%int64(g.Width) != 0 {
+		return false
+	}
+	by := build.Int(build.I64, n)
+	if in.Op == scalar.Div {
+		g.Env[s.ID] = Val{V: g.Cur.NewUDiv(x.V, by)}
+	} else {
+		g.Env[s.ID] = Val{V: g.Cur.NewURem(x.V, by), Iota: true, Whole: true}
+	}
+	return true
 }
 
 // isLane translates the question which iteration of a vector is number n, as one-hot rows ask it: in 32 bits, since a

@@ -109,7 +109,7 @@ func (t *tileGen) amxTile(k chain) {
 	}
 	chains := func() []value.Value {
 		t.For(build.Int(build.I64, 0), k.n, schedule.AMXRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
-			t.amxStep(kk)
+			t.amxStepAlone(kk)
 			return nil
 		})
 		return nil
@@ -143,8 +143,8 @@ func (t *tileGen) amxZero() {
 	t.eachSum(func(n, _, _ int) { t.amx("tilezero", register(n)) })
 }
 
-// amxStep adds 16 steps to the sums.
-func (t *tileGen) amxStep(kk value.Value) {
+// amxStep adds the 16 steps from step kk on to the sums; before is written before each product.
+func (t *tileGen) amxStep(kk value.Value, before func(n, r, v int)) {
 	reg := build.RegisterType(t.Acc)
 	x := t.Cur.NewGetElementPtr(reg, t.x.base, kk)
 	y := t.Cur.NewGetElementPtr(reg, t.y.base, t.Mul(kk, build.Int(build.I64, t.Panel)))
@@ -155,6 +155,7 @@ func (t *tileGen) amxStep(kk value.Value) {
 		product = "tdpbf16ps"
 	}
 	t.eachSum(func(n, r, v int) {
+		before(n, r, v)
 		if v == 0 {
 			t.moveTile("tileloadd64", amxX+r, t.offset(x, int64(r)*schedule.AMXRows*t.Far), build.Int(build.I64, t.Far))
 		}
@@ -164,6 +165,8 @@ func (t *tileGen) amxStep(kk value.Value) {
 		t.amx(product, register(n), register(amxX+r), register(amxY+v))
 	})
 }
+
+func (t *tileGen) amxStepAlone(kk value.Value) { t.amxStep(kk, func(int, int, int) {}) }
 
 // amxSums moves unfinished sums from or to where they wait, or finished ones to the result.
 func (t *tileGen) amxSums(k chain, name string) {
@@ -195,9 +198,7 @@ func (t *tileGen) amxSums(k chain, name string) {
 	}
 	t.eachSum(func(n, r, v int) {
 		if direct(v) {
-			row := t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), p, t.Mul(build.Int(build.I64,
-				int64(r*schedule.AMXRows)), far))
-			t.moveTile(name, n, t.offset(row, int64(v*t.VecWidth)), far)
+			t.moveSum(name, n, r, v, p, far)
 			return
 		}
 		t.scratchTile(name, n, r, v)
@@ -216,17 +217,70 @@ func (t *tileGen) scratchTile(name string, n, r, v int) {
 
 func (t *tileGen) amxEpilogue() {
 	t.eachSum(func(n, r, v int) { t.scratchTile("tilestored64", n, r, v) })
+	t.amxEpilogueOfScratch()
+}
+
+// amxEpilogueOfScratch is the epilogue for sums that are in the memory of scratch.
+func (t *tileGen) amxEpilogueOfScratch() {
 	if !t.roundsSum() {
 		t.epilogueOfScratch()
 		return
 	}
 	subnormal := t.Cur.NewICmp(enum.IPredNE, t.Cur.NewLoad(build.I32, t.leasts), build.Int(build.I32, 0))
 	t.IfElse(subnormal, func() []value.Value { t.epilogueOfScratch(); return nil }, func() []value.Value {
+		if st := t.storesRounded(); st != nil {
+			t.storeRounded(st)
+			return nil
+		}
 		t.Peephole = t.roundSum
 		t.epilogueOfScratch()
 		t.Peephole = nil
 		return nil
 	})
+}
+
+// storesRounded is the store of the rounded sums when nothing else follows the chains of a tile of two whole vectors.
+func (t *tileGen) storesRounded() *kernel.Store {
+	whole := t.vecs == 2 && t.masks[0] == nil && t.masks[1] == nil && t.h%roundedAtOnce == 0 && t.rowsThere == nil
+	if len(t.After) != 2 || !whole {
+		return nil
+	}
+	st, ok := t.After[1].(*kernel.Store)
+	round, rounds := t.After[0].(*kernel.Let)
+	if !ok || !rounds || !t.isRounding(round) || st.Val != round.ID || !t.OnAxes(st.At) {
+		return nil
+	}
+	if unit, ok := analysis.Coef(st.At, t.Col.Var); !ok || unit != 1 {
+		return nil
+	}
+	return st
+}
+
+// roundedAtOnce is how many rows are rounded together, and between two steps.
+const roundedAtOnce = 4
+
+// storeRounded rounds the sums of all rows and stores them.
+func (t *tileGen) storeRounded(st *kernel.Store) {
+	p, far := t.address(st.Param, st.At, chain{at: build.Int(build.I64, 0)}), t.rowStride(st.At)
+	t.For(build.Int(build.I64, 0), build.Int(build.I64, int64(t.h)), roundedAtOnce, nil,
+		func(r value.Value, _ []value.Value) []value.Value {
+			t.storeRoundedRows(r, p, far)
+			return nil
+		})
+}
+
+// storeRoundedRows rounds two vectors of each of some rows from row r on, and stores them in rows from p on.
+func (t *tileGen) storeRoundedRows(r, p, far value.Value) {
+	vt, halves := t.vectorType(), build.Vector(lt.I16, 2*t.VecWidth)
+	round := lir.NewInlineAsm(lt.NewPointer(lt.NewFunc(halves, vt, vt)), "vcvtne2ps2bf16 $1, $2, $0", "=v,v,v")
+	for u := range roundedAtOnce {
+		row := t.Add(r, build.Int(build.I64, int64(u)))
+		from := t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), t.scratch(),
+			t.Mul(row, build.Int(build.I64, int64(2*t.VecWidth))))
+		x := t.Cur.NewCall(round, t.loadVector(from, 0, true), t.loadVector(from, 1, true))
+		to := t.Cur.NewGetElementPtr(lt.I16, p, t.Mul(row, far))
+		t.Cur.NewStore(x, t.Cur.NewBitCast(to, lt.NewPointer(halves))).Align = 2
+	}
 }
 
 // roundsSum reports that what follows the chains rounds their sum to bf16, and that an instruction does it. Of

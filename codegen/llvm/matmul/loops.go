@@ -445,6 +445,8 @@ func (c *writer) eachPanel(p panels, k chain, t tile) {
 	whole, known := build.ConstantInt(p.whole)
 	t.alone = known && whole <= 1
 	switch {
+	case !t.alone && c.overlapsTiles():
+		c.overlappedTiles(p, k, t)
 	case !t.alone:
 		c.For(build.Int(build.I64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
 			panel(n, c.Panel, nil)

@@ -36,6 +36,26 @@ type tile struct {
 }
 
 func (c *writer) tile(k chain, p panels, what tile) {
+	t := c.newTile(k, p, what)
+	t.prefetchResult(k, p, t.n)
+	if t.AMX {
+		t.amxTile(k)
+		return
+	}
+	t.prefetchRows(k, t.n)
+	sums := t.start(k)
+	if c.Dot {
+		sums = t.dotChain(k, sums)
+	} else {
+		c.InVectors(c.VecWidth, func() {
+			sums = t.chain(k, sums)
+		})
+	}
+	t.finish(k, sums)
+}
+
+// newTile finds where a tile reads.
+func (c *writer) newTile(k chain, p panels, what tile) *tileGen {
 	w, n, cols, some := c.VecWidth, what.n, what.cols, what.there
 	t := &tileGen{writer: c, tile: what, j: c.columnOf(p, n), vecs: (int(cols) + w - 1) / w}
 	t.masks = make([]value.Value, t.vecs)
@@ -80,21 +100,7 @@ func (c *writer) tile(k chain, p panels, what tile) {
 		t.wait = c.Cur.NewGetElementPtr(build.RegisterType(c.Acc), c.waiting,
 			c.Add(row, c.Mul(n, build.Int(build.I64, c.Panel))))
 	}
-	t.prefetchResult(k, p, n)
-	if t.AMX {
-		t.amxTile(k)
-		return
-	}
-	t.prefetchRows(k, n)
-	sums := t.start(k)
-	if c.Dot {
-		sums = t.dotChain(k, sums)
-	} else {
-		c.InVectors(w, func() {
-			sums = t.chain(k, sums)
-		})
-	}
-	t.finish(k, sums)
+	return t
 }
 
 // tileGen writes one tile: sums of h rows by vecs vectors in registers.

@@ -130,16 +130,19 @@ func (c *writer) halfBits(x value.Value, width int) value.Value {
 }
 
 // packedAlong computes the elements of the copies for width steps from step kk on, one for 0, all of which are whole.
+// In its piece kk is a multiple of width.
 func (c *writer) packedAlong(o *analysis.Operand, kk value.Value, width int) value.Value {
 	if width == 0 {
 		return c.packed(o, kk, 0)
 	}
-	per := c.PerStep()
+	per, along := c.PerStep(), c.Chains.Axis.Var
+	whole := c.Piece >= c.Steps && !c.Free || c.Piece%int64(c.VecWidth) == 0
 	if per == 1 {
-		c.axis(c.Chains.Axis.Var, kk, width)
+		c.Env[along] = emit.Val{V: kk, Iota: true, Whole: whole}
 		return c.element(*o, width)
 	}
-	c.axis(c.Chains.Axis.Var, c.Mul(kk, build.Int(build.I64, int64(per))), per*width)
+	at := c.Mul(kk, build.Int(build.I64, int64(per)))
+	c.Env[along] = emit.Val{V: at, Iota: true, Whole: whole}
 	x := c.halfBits(c.element(*o, per*width), per*width)
 	x = c.Cur.NewTrunc(x, build.Vector(build.IntType(32/per), per*width))
 	x = c.Cur.NewBitCast(x, build.Vector(build.I32, width))
