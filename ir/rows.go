@@ -55,15 +55,22 @@ type RowPull interface {
 	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
 	// Product is Operand for what is computed as a modmul, modulo p, of two such lines.
 	Product(op *Op, i int, at func(i scalar.Ref) []scalar.Ref, p scalar.Ref) (x, y Memory, ok bool)
-	// Sort sorts the first n elements of source into data, as kernel.Sort does. It needs the n elements of spare from
-	// number from on. All are neighbours in memory.
-	Sort(data, source, spare Memory, from scalar.Ref, n types.Dim)
+	// Sort sorts the first n elements of source into data, as kernel.Sort does: those that have some ranks, or all
+	// where there are none. It needs the n elements of spare from number from on. All are neighbours in memory.
+	Sort(data, source, spare Memory, from scalar.Ref, n types.Dim, ranks ...Ranks)
 	// SortPositions is Sort for numbers of type U64 in source, of which data gets the positions.
-	SortPositions(data, source, spare Memory, from scalar.Ref, n types.Dim)
+	SortPositions(data, source, spare Memory, from scalar.Ref, n types.Dim, ranks ...Ranks)
 	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
 	// TransformLimit, or elements of the lines that it reads are no residues, unless it was as right for these. Then
 	// the data has no meaning.
 	Transform(t Transform) scalar.Ref
+}
+
+// Ranks are so many ranks of a sorted row from the one that First gives on, an I64; those that the row does not have
+// are none.
+type Ranks struct {
+	First scalar.Ref
+	Size  types.Dim
 }
 
 // Transform is a number theoretic transform of residues modulo P, from a table of factors below P. All are of type I64,

@@ -11,7 +11,8 @@ import (
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
 	return []Pass{extentsPass("", nil), inlinePass(""), stopsPass, expandPass, hoistStringsPass, batchPass,
-		sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass, fusePass}
+		sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass, ranksPass,
+		fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -22,7 +23,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 		list = append(list, specializePass(entry, bind))
 	}
 	return append(list, stopsPass, expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass,
-		csePass, licmPass, barriersPass, positionsPass, dcePass, fusePass)
+		csePass, licmPass, barriersPass, positionsPass, dcePass, ranksPass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -49,6 +50,10 @@ var order = []struct{ before, after, why string }{
 	{"canonicalize", "positions", "an index that is in range is none any more"},
 	{"sequentialize", "positions", "a step is evaluated where its result has no elements, too"},
 	{"positions", "fuse", "a kernel without elements checks no position"},
+	{"batch", "ranks", "the rows of a tabulate are one sort, of which all indices read the same ranks"},
+	{"canonicalize", "ranks", "a position that is known is a slice, and one slice there is where there were several"},
+	{"dce", "ranks", "an operation that nobody needs reads nothing"},
+	{"ranks", "fuse", "views of a sort are in kernels then"},
 	{"hoist_strings", "fuse", "no kernel computes with strings"},
 	{"licm", "fuse", "a kernel of a step of a loop would compute it again and again"},
 	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
@@ -160,6 +165,10 @@ var (
 	dcePass = Pass{
 		Name: "dce", Doc: "removes operations without effect whose results are not used",
 		Run: func(m *ir.Module, remark Remark) error { return DCE(m, remark) },
+	}
+	ranksPass = Pass{
+		Name: "ranks", Doc: "sorts only as far as what is sorted is read",
+		Run: func(m *ir.Module, remark Remark) error { return Ranks(m, remark) },
 	}
 	fusePass = Pass{
 		Name: "fuse", Doc: "gathers operations into fusion operations, each of which becomes one kernel",

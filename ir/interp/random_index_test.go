@@ -64,6 +64,20 @@ func init() {
 			return ir.A{"axis": int64(axis)}, []*ir.Value{g.param(x)}, nil
 		}
 	}
+	for _, name := range []string{"partial_sort", "partial_argsort"} {
+		generators[name] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+			x, axis, _ := g.along()
+			args := []*ir.Value{g.param(x)}
+			starts, sizes := types.Shape{}, types.Shape{}
+			for range g.Intn(3) {
+				starts, sizes = append(starts, types.Lit(int64(g.Intn(4)))), append(sizes, types.Lit(int64(g.Intn(3))))
+			}
+			for range g.Intn(3) {
+				args, sizes = append(args, g.positions(types.Shape{}, x.Shape[axis])), append(sizes, types.Lit(1))
+			}
+			return ir.A{"axis": int64(axis), "starts": starts, "sizes": sizes}, args, nil
+		}
+	}
 	generators["scatter_add"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		x, axis, shape := g.along()
 		v := g.param(x)

@@ -74,6 +74,7 @@ func cloneStmt(st Stmt) Stmt {
 		return &c
 	case *Sort:
 		c := *st
+		c.Ranks = slices.Clone(st.Ranks)
 		for _, l := range c.Lines() {
 			l.At = cloneAccess(l.At)
 		}

@@ -459,6 +459,11 @@ func (p *parser) sort() *Sort {
 	s.Source = p.line()
 	p.keyword("with")
 	s.Spare = p.line()
+	for word := "ranks"; p.AcceptWord(word); word = "and" {
+		first := p.ref()
+		p.keyword("to")
+		s.Ranks = append(s.Ranks, Ranks{first, p.ref()})
+	}
 	return s
 }
 

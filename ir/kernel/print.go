@@ -366,8 +366,12 @@ func (p *printer) stmt(s Stmt, indent string) {
 		if s.Positions {
 			word += " positions"
 		}
-		p.printf("%s %s to %s%s of %s%s with %s%s\n", word, s.Size, p.param(s.Data.Param), p.access(s.Data.At),
+		p.printf("%s %s to %s%s of %s%s with %s%s", word, s.Size, p.param(s.Data.Param), p.access(s.Data.At),
 			p.param(s.Source.Param), p.access(s.Source.At), p.param(s.Spare.Param), p.access(s.Spare.At))
+		for i, r := range s.Ranks {
+			p.printf(" %s %s to %s", []string{"ranks", "and"}[min(i, 1)], p.ref(r.First), p.ref(r.End))
+		}
+		p.printf("\n")
 	case *Reduce:
 		p.defineEq([]Ref{s.ID})
 		p.printf("reduce %s %s ", s.Kind, s.Order)

@@ -9,11 +9,17 @@ import "healc/lang/types"
 //
 // With Positions all are u64, and Data gets the positions of the elements instead, in the order in which these are
 // sorted, with anything in the upper 32 bits. Then it is not the line of Source.
+//
+// With Ranks only the elements of Data that have one of these ranks are in place; the others are any numbers.
 type Sort struct {
 	Size                types.Dim
 	Positions           bool
 	Data, Source, Spare Line
+	Ranks               []Ranks
 }
+
+// Ranks are the ranks from First up to End, two I64; those that the row does not have are none.
+type Ranks struct{ First, End Ref }
 
 // Lines are the parts of buffers that it reads and writes.
 func (s *Sort) Lines() []*Line { return []*Line{&s.Data, &s.Source, &s.Spare} }

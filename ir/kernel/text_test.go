@@ -132,6 +132,9 @@ kernel @stages(in w: i64[8, 64], in p: i64[8], work x: i64[8, 64], work t: i64[8
 kernel @sorted(in x: f32[8, N], work y: f32[8, N], work t: u32[8, N]) over %0 in 0..8 {
   sort N to y[N*%0] of x[N*%0] with t[N*%0]
   sort 5 to y[N*%0] of y[N*%0] with t[N*%0]
+  %1: i64 = dim N
+  sort N to y[N*%0] of y[N*%0] with t[N*%0] ranks %0 to %1
+  sort N to y[N*%0] of y[N*%0] with t[N*%0] ranks %0 to %0 and %0 to %1
 }
 
 kernel @places(in x: u64[8, N], work y: u64[8, N], work t: u64[8, N]) over %0 in 0..8 {
@@ -332,6 +335,8 @@ func TestVerify(t *testing.T) {
 		{"sort of narrow elements", sorts("sort 4 to h[0] of h[0] with h[0]"), "elements of f16 are too narrow"},
 		{"sort into another type", sorts("sort 4 to y[0] of t[0] with t[0]"), "y is f32, t is u32 and t is u32"},
 		{"sort with wider memory", sorts("sort 4 to y[0] of x[0] with d[0]"), "y is f32, x is f32 and d is f64"},
+		{"ranks that are no i64", sorts("%0: f32 = const 1.0\nsort 4 to y[0] of x[0] with t[0] ranks %0 to %0"),
+			"a rank is f32, not i64"},
 		{"positions of floats", sorts("sort positions 4 to y[0] of x[0] with t[0]"),
 			"positions of x go to y, which is f32"},
 		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},

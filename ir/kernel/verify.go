@@ -526,6 +526,10 @@ func (v *verifier) transform(s *Transform) {
 
 func (v *verifier) sort(s *Sort) {
 	v.dim(s, s.Size)
+	for _, r := range s.Ranks {
+		v.want(s, r.First, types.I64, "a rank")
+		v.want(s, r.End, types.I64, "a rank")
+	}
 	var lines []Param
 	for _, l := range s.Lines() {
 		b, ok := v.buffer(s, l.Param, l.At)

@@ -82,6 +82,10 @@ func (v Visitor) Stmt(st Stmt) {
 		for _, l := range st.Lines() {
 			v.access(&l.At)
 		}
+		for i := range st.Ranks {
+			v.read(&st.Ranks[i].First)
+			v.read(&st.Ranks[i].End)
+		}
 	default:
 		panic(fmt.Sprintf("BUG: no visit of %T", st))
 	}

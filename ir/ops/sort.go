@@ -53,6 +53,100 @@ var _ = ir.Define(Argsort, ir.OpDef{
 	Example: "argsort([3, 1, 2]) == [1, 2, 0]",
 })
 
+// Note [Partial sorts]
+//
+// Where only elements of some ranks are read of what is sorted, such as the first ten or the one in the middle, the
+// pass ranks makes a partial_sort of a sort. Its result has the same shape, and what reads it stays as it is; only what
+// nobody reads need not be there. So a back end may sort all of it, as those without kernel.Sort do, and so does the
+// interpreter. The ranks may be known at run time only. They say what is read, and check nothing.
+
+// partialAttrs are the attributes of a partial sort.
+var partialAttrs = []ir.AttrDef{
+	{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"},
+	{Name: "starts", Kind: ir.AttrDims, Doc: "where ranks begin that are known; those of the others are operands"},
+	{Name: "sizes", Kind: ir.AttrDims, Doc: "how many ranks there are from each start on"},
+}
+
+var partialConstraints = []ir.Constraint{
+	{Name: "C1", Text: "the operand holds numbers or bools"},
+	{Name: "C2", Text: "the axis exists"},
+	{Name: "C3", Text: "the other operands are i32 or i64 scalars"},
+	{Name: "C4", Text: "there is one size for each start"},
+}
+
+var PartialSort = ir.Declare("partial_sort")
+var _ = ir.Define(PartialSort, ir.OpDef{
+	Class: ir.Rows, Arity: ir.Variadic, Traits: ir.Partial, Tables: 1,
+	Reads: readsAll,
+	Summary: "The elements of `sort` that have some ranks, in their places; the others are any. It stands for a sort " +
+		"of which no others are read.",
+	Attrs: partialAttrs,
+	Infer: inferPartialSort("`sort`", types.Invalid),
+	Eval:  evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: sortWork,
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		attrs := ir.A{"axis": op.Int("axis"), "starts": op.Dims("starts"), "sizes": op.Dims("sizes")}
+		at := t.Emit(PartialArgsort, attrs, op.Args...)
+		t.AddInto(op.Args[0], func(sum *ir.Value) *ir.Value {
+			return t.Emit(ScatterAdd, ir.A{"axis": op.Int("axis")}, sum, at, cts[0])
+		})
+	}),
+	Constraints: partialConstraints,
+	Example:     "sort([3, 1, 2])[0..2] == [1, 2]",
+})
+
+var PartialArgsort = ir.Declare("partial_argsort")
+var _ = ir.Define(PartialArgsort, ir.OpDef{
+	Class: ir.Rows, Arity: ir.Variadic, Traits: ir.Partial, Tables: 1,
+	Reads: readsAll,
+	Summary: "The elements of `argsort` that have some ranks, in their places; the others are any. It stands for an " +
+		"argsort of which no others are read.",
+	Attrs: partialAttrs,
+	Infer: inferPartialSort("`argsort`", types.I32),
+	Eval:  evalSort(true), Element: elementSort(true), Rows: rowsSort(true), RowWork: sortWork,
+	NoGrad:      "a position is an integer",
+	Constraints: partialConstraints,
+	Example:     "argsort([3, 1, 2])[0..2] == [1, 2]",
+})
+
+func inferPartialSort(what string, result types.DType) func(args []types.Tensor, attrs ir.Attrs,
+	_ []*ir.Block) ([]types.Tensor, error) {
+	whole := inferSort(what, result)
+	return func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		starts, sizes := attrs[1].(types.Shape), attrs[2].(types.Shape)
+		if len(args) == 0 || len(sizes) != len(starts)+len(args)-1 {
+			return nil, broken("C4", "%d sizes are given for %d starts", len(sizes), len(starts)+len(args)-1)
+		}
+		for _, i := range args[1:] {
+			if err := requireIn("C3", "a rank", indices, i); err != nil {
+				return nil, err
+			}
+			if !i.IsScalar() {
+				return nil, broken("C3", "a rank is a scalar, not %s", i)
+			}
+		}
+		return whole(args, attrs, nil)
+	}
+}
+
+// ranksOf are the ranks that a partial sort is asked for; none for a sort of all.
+func ranksOf(p ir.Pull, op *ir.Op) []ir.Ranks {
+	if op.Def != PartialSort && op.Def != PartialArgsort {
+		return nil
+	}
+	var out []ir.Ranks
+	starts, sizes := op.Dims("starts"), op.Dims("sizes")
+	for i, n := range sizes {
+		var first scalar.Ref
+		if i < len(starts) {
+			first = p.Extent(starts[i])
+		} else {
+			first = p.E().Cast(types.I64, p.Arg(op, 1+i-len(starts), nil))
+		}
+		out = append(out, ir.Ranks{First: first, Size: n})
+	}
+	return out
+}
+
 func inferSort(what string, result types.DType) func(args []types.Tensor, attrs ir.Attrs,
 	_ []*ir.Block) ([]types.Tensor,
 	error) {
@@ -122,7 +216,7 @@ func rowsSort(positions bool) func(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 		if !loaded {
 			source = ir.NoMemory
 		}
-		rows.SortByKeys(p, x.Elem, x.Shape[axis], positions, source, arg)
+		rows.SortByKeys(p, x.Elem, x.Shape[axis], positions, source, arg, ranksOf(p, op))
 	}
 }
 

@@ -52,13 +52,15 @@ type keyedRow struct {
 	arg       func(i scalar.Ref) scalar.Ref // element i of the row
 	source    ir.Memory                     // the row itself, or none
 	words     ir.Memory                     // two for each element, once there is any
+	ranks     []ir.Ranks                    // that are asked for, or none for all
 }
 
-// SortByKeys sorts a row of n elements, which arg gives, and source as well unless it is NoMemory.
+// SortByKeys sorts a row of n elements, which arg gives, and source as well unless it is NoMemory. Only elements of
+// the ranks need be in place, if there are any.
 func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, source ir.Memory,
-	arg func(i scalar.Ref) scalar.Ref) {
+	arg func(i scalar.Ref) scalar.Ref, ranks []ir.Ranks) {
 	r := &keyedRow{keys: keysOf(p.E(), elem), p: p, n: n, positions: positions, arg: arg,
-		source: source, words: ir.NoMemory}
+		source: source, words: ir.NoMemory, ranks: ranks}
 	if r.bits >= 32 {
 		r.work()
 		p.Either(r.e.Compresses(r.e.Bool(true)), r.byParts, r.anywhere)
@@ -77,12 +79,12 @@ func (r *keyedRow) byParts() {
 		if r.bits > 32 {
 			keys := p.Near(r.word, n)
 			p.Fill(keys, n, func(i scalar.Ref) scalar.Ref { return r.key(r.raw(r.arg(i))) })
-			p.SortPositions(data, keys, data, p.Extent(n), n)
+			p.SortPositions(data, keys, data, p.Extent(n), n, r.ranks...)
 		} else {
 			p.Fill(data, n, r.packed)
-			p.Sort(data, data, data, p.Extent(n), n)
+			p.Sort(data, data, data, p.Extent(n), n, r.ranks...)
 		}
-		p.Fill(ir.ResultRow, n, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I32, p.Read(data, i)) })
+		r.result(func(i scalar.Ref) scalar.Ref { return e.Cast(types.I32, p.Read(data, i)) })
 		return
 	}
 	if !p.Adjacent(data) {
@@ -93,9 +95,33 @@ func (r *keyedRow) byParts() {
 		source = data
 		p.Fill(data, n, r.arg)
 	}
-	p.Sort(data, source, r.words, r.int(0), n)
+	p.Sort(data, source, r.words, r.int(0), n, r.ranks...)
 	if data != ir.ResultRow {
-		p.Fill(ir.ResultRow, n, func(i scalar.Ref) scalar.Ref { return p.Read(data, i) })
+		r.result(func(i scalar.Ref) scalar.Ref { return p.Read(data, i) })
+	}
+}
+
+// result stores the elements of the result that are asked for. A start that the row does not have is moved into it:
+// whoever reads there finds out.
+func (r *keyedRow) result(value func(i scalar.Ref) scalar.Ref) {
+	p, e := r.p, r.e
+	c, literal := r.n.Const()
+	known := len(r.ranks) > 0 && literal
+	for _, some := range r.ranks {
+		size, ok := some.Size.Const()
+		known = known && ok && size <= c
+	}
+	if !known {
+		p.Fill(ir.ResultRow, r.n, value)
+		return
+	}
+	for _, some := range r.ranks {
+		size, _ := some.Size.Const()
+		first := e.Max(r.int(0), e.Min(some.First, r.int(c-size)))
+		p.Apart(some.Size, 1, func(i scalar.Ref) {
+			i = e.Add(first, i)
+			p.Write(ir.ResultRow, i, value(i))
+		})
 	}
 }
 

@@ -123,7 +123,47 @@ func makeSort(g *Gen, d *ir.OpDef) bool {
 	if n := g.size(v.Type.Shape[axis]); g.deep > 0 && n > 20 { // an element alone costs n*n there
 		return false
 	}
-	return g.emit(d, ir.A{"axis": int64(axis)}, nil, v)
+	if !g.emit(d, ir.A{"axis": int64(axis)}, nil, v) {
+		return false
+	}
+	if last := len(g.vals) - 1; g.r.IntN(2) == 0 {
+		sorted := g.vals[last]
+		g.vals = g.vals[:last]
+		g.readsOf(sorted, axis)
+	}
+	return true
+}
+
+// readsOf reads elements of a few ranks of what is sorted along an axis, of which nothing else is read.
+func (g *Gen) readsOf(sorted *ir.Value, axis int) {
+	s := sorted.Type.Shape
+	for range 1 + g.r.IntN(3) {
+		n := g.size(s[axis])
+		k := min(int64(g.r.IntN(3)), n)
+		size := types.Lit(k)
+		if g.r.IntN(3) == 0 {
+			starts, steps, shape := make(types.Shape, len(s)), make([]int64, len(s)), append(types.Shape{}, s...)
+			for i := range steps {
+				steps[i] = 1
+			}
+			starts[axis], shape[axis] = types.Lit(min(int64(g.r.IntN(4)), n-k)), size
+			if far, err := s[axis].Sub(types.Lit(1)); err == nil && n > 0 && g.r.IntN(2) == 0 {
+				starts[axis], steps[axis] = far, -1
+			}
+			g.emit(ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil, sorted)
+			continue
+		}
+		at := g.positions(types.Shape{}, n)
+		if at == nil {
+			continue
+		}
+		axes := []int64{int64(axis)}
+		if g.r.IntN(2) == 0 {
+			g.emit(ops.Index, ir.A{"axes": axes}, nil, sorted, at)
+			continue
+		}
+		g.emit(ops.DynamicSlice, ir.A{"axes": axes, "sizes": types.Shape{size}}, nil, sorted, at)
+	}
 }
 
 func makeScatterAdd(g *Gen, d *ir.OpDef) bool {

@@ -45,9 +45,12 @@ func sorts() string {
 	return b.String()
 }
 
+// kindsOfRows is how many kinds of rows there are.
+const kindsOfRows = 9
+
 // rowsToSort draws elements, of which every kind of row has its own: any bits; the same bits; what differs in one byte;
 // few different ones, among them zeros of both signs, NaNs and the ends of the type; ascending and descending numbers;
-// numbers of which pivots are among the least.
+// numbers of which pivots are among the least; ascending ones but for one of the last; long runs of equal ones.
 func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array {
 	a := &ir.Array{DType: t, Shape: shape, Bits: make([]uint64, shape[0]*shape[1])}
 	width := 8 * t.Bytes()
@@ -65,6 +68,13 @@ func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array 
 		hard = hardToCut(int(shape[0]*shape[1]), 512/width)
 	}
 	base, byteAt := r.Uint64()&all, 8*r.IntN(t.Bytes())
+	late := len(a.Bits) - 1 - r.IntN(40)
+	number := func(x int64) uint64 {
+		if t.IsFloat() {
+			return scalar.FloatBits(t, float64(x))
+		}
+		return scalar.IntBits(t, x)
+	}
 	for i := range a.Bits {
 		x := base
 		switch kind {
@@ -80,10 +90,13 @@ func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array 
 		case 5:
 			x = scalar.IntBits(t, int64(len(a.Bits)-i))
 		case 6:
-			x = scalar.IntBits(t, hard[i])
-			if t.IsFloat() {
-				x = scalar.FloatBits(t, float64(hard[i]))
+			x = number(hard[i])
+		case 7:
+			if x = number(int64(i) / 3); i == late {
+				x = number(0)
 			}
+		case 8:
+			x = number(int64(i / 300 * 7 % 5))
 		}
 		if t == types.Bool {
 			x &= 1
@@ -101,6 +114,10 @@ func hardToCut(n, w int) []int64 {
 	for i := range left {
 		left[i] = i
 	}
+	samples := map[int][]int{
+		3: {9175, 34734, 55050},
+		9: {2257, 12889, 15437, 26070, 35899, 39613, 44055, 55998, 60148},
+	}
 	next := int64(1)
 	take := func(at int) int64 {
 		if x[at] == 0 {
@@ -115,16 +132,16 @@ func hardToCut(n, w int) []int64 {
 		}
 		return out
 	}
-	for len(left) > 16*w {
+	for len(left) > 32*w {
 		many := 3
 		if len(left) >= 2048 {
 			many = 9
 		}
 		var v [][]int64
-		for k := range many {
+		for _, at := range samples[many] {
 			var x []int64
 			for i := range w {
-				x = append(x, take(left[k*((len(left)-w)/(many-1))+i]))
+				x = append(x, take(left[at*(len(left)-w)>>16+i]))
 			}
 			v = append(v, x)
 		}
@@ -186,7 +203,7 @@ func TestSorts(t *testing.T) {
 			if (i+j)%step != 0 {
 				continue
 			}
-			kind, seed := (i+j/3)%7, uint64(100*i+j)
+			kind, seed := (i+j/3)%kindsOfRows, uint64(100*i+j)
 			m := int64(1 + (i+2*j)%4)
 			x := rowsToSort(rand.New(rand.NewPCG(seed, 1)), typeOfSort(name), sortShape(name, m, n), kind)
 			want := outcome(t, interp, name, x, seed)
@@ -244,7 +261,7 @@ func TestSortsOfAnyLength(t *testing.T) {
 	for i, e := range l.Entries {
 		f := m.IR().Func(e.Name)
 		for j, n := range append([]int64{0}, sortLengths...) {
-			kind, seed := (i+j)%7, uint64(100*i+j)
+			kind, seed := (i+j)%kindsOfRows, uint64(100*i+j)
 			x := rowsToSort(rand.New(rand.NewPCG(seed, 2)), typeOfSort(e.Name), sortShape(e.Name, 2, n), kind)
 			if _, err := lib.Do(lib.Own("set_threads"), uintptr(1+j%2)); err != nil {
 				t.Fatal(err)

@@ -24,8 +24,58 @@ import (
 // then in the same ones, where no shuffle is needed. At last the elements change places: vector number p/w has element
 // number p. What is missing is padded with what comes last.
 
-// small sorts up to `rows` vectors from one memory into another, which may be the same.
+//
+// Up to twice as many vectors as a network has are two sorted halves, which are merged: the lesser ones of each element
+// of the first half and its opposite of the second one are the lesser half of all, and either half is merged in
+// registers.
+
+// small sorts up to 2*`rows` vectors from one memory into another, which may be the same.
 func (c *code) small(to, from, n value.Value) {
+	half := c.int(int64(rows * c.w))
+	c.Branch(c.Cur.NewICmp(enum.IPredSLE, n, half), func() { c.registers(to, from, n) }, func() {
+		c.Cur.NewCall(c.network(rows), to, from, half)
+		c.registers(c.at(to, half), c.at(from, half), c.Cur.NewSub(n, half))
+		c.Cur.NewCall(c.halves(), to, n)
+	})
+}
+
+// halves is the function that merges the first `rows` vectors of n elements with the others, up to as many.
+func (c *code) halves() *lir.Func {
+	to, n := lir.NewParam("to", lt.NewPointer(c.t)), lir.NewParam("n", build.I64)
+	return c.helper(c.Module, "halves", lt.Void, []*lir.Param{to, n}, func(c *code) value.Value {
+		half := int64(rows * c.w)
+		both := c.Cur.NewBitCast(c.Stack(c.vector(), 2*rows), lt.NewPointer(c.t))
+		first := func(i int64) value.Value { return c.first(c.Cur.NewSub(n, c.int(i))) }
+		for i := range int64(rows) {
+			at := c.int(i * int64(c.w))
+			opposite := 2*half - (i+1)*int64(c.w)
+			x := c.load(to, at)
+			y := c.loadFirst(to, c.int(opposite), first(opposite), c.splat(c.last()))
+			y = c.Permute(y, c.w, func(j int) int { return c.w - 1 - j })
+			c.store(c.least(x, y), both, at)
+			c.store(c.most(x, y), both, c.int(half+i*int64(c.w)))
+		}
+		c.For(c.int(0), c.int(2*half), half, nil, func(begin value.Value, _ []value.Value) []value.Value {
+			place := func(i int) value.Value { return c.Cur.NewAdd(begin, c.int(int64(i*c.w))) }
+			x := make([]value.Value, rows)
+			for i := range x {
+				x[i] = c.load(both, place(i))
+			}
+			c.mergeColumns(x)
+			for d := c.w / 2; d > 0; d /= 2 {
+				c.across(x, d, d, func(i int) int { return i })
+			}
+			for i, x := range x {
+				c.storeFirst(x, to, place(i), c.first(c.Cur.NewSub(n, place(i))))
+			}
+			return nil
+		})
+		return nil
+	})
+}
+
+// registers sorts up to `rows` vectors from one memory into another, which may be the same.
+func (c *code) registers(to, from, n value.Value) {
 	done := c.NewBlock()
 	for r := 1; r < rows; r *= 2 {
 		fits, longer := c.NewBlock(), c.NewBlock()
@@ -112,6 +162,11 @@ func (c *code) mergeLanes(x []value.Value, lanes int) {
 	for d := lanes / 4; d > 0; d /= 2 {
 		c.across(x, d, d, func(i int) int { return i })
 	}
+	c.mergeColumns(x)
+}
+
+// mergeColumns merges each lane, of which a half ascends and the other descends.
+func (c *code) mergeColumns(x []value.Value) {
 	for d := len(x) / 2; d > 0; d /= 2 {
 		for i := range x {
 			if i&d == 0 {

@@ -1,8 +1,6 @@
 package sorting
 
 import (
-	"math"
-
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
@@ -12,7 +10,6 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/ir/kernel"
-	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -25,20 +22,27 @@ import (
 // it is read, since no more is written than was read; so whole vectors are stored, with anything behind the elements.
 // Wherever the part was, the lower ones then are at the beginning of its place in the data, with as much spare memory
 // as they take behind the upper ones, and the upper ones are in the spare memory, with their place in the data free:
-// two parts that have nothing to do with each other. A part of up to `rows` vectors is sorted in registers (Note
+// two parts that have nothing to do with each other. A part of up to 2*`rows` vectors is sorted in registers (Note
 // [Networks]), and written to its place in the data.
 //
 // Where nothing is below the pivot it is the least element. Then those that equal it are taken out, which are sorted;
-// so rows of few different elements take a time that is linear in their length. A pivot is a median of a few elements.
+// so rows of few different elements take a time that is linear in their length. The pivot of a cut is the least element
+// of the upper part, so that it is known to be the least when it is the pivot there again, before anything is cut. A
+// pivot is a median of a few elements.
 // After twice as many cuts as halves would take it is instead the middle between the least element and the greatest, as
 // numbers of their bits, so that no row needs more cuts after each other than a key has bits.
 //
 // Equal elements have the same bits, but for zeros and NaNs. NaNs are taken out first, in their order: of what is at
 // most infinity they are the upper ones. Where there are both zeros, the first pivot is 0: those that equal it are
 // taken out in their order, too.
+//
+// A part is left as it is if nobody asks for one of its ranks (kernel.Ranks).
 
 // rows is how many vectors are sorted in registers: half of them, the others hold what is compared.
 const rows = 16
+
+// fits is how many elements of a part need no cut.
+func (k kind) fits() int64 { return int64(2 * rows * k.w) }
 
 // Register registers sorting.
 func Register(r emit.Registry) { emit.Register(r, sort) }
@@ -59,7 +63,18 @@ func sort(g *emit.Func, s *kernel.Sort) {
 	if s.Positions {
 		f = positionsFunc(g.Module)
 	}
-	g.Cur.NewCall(f, append(args, g.Dim(s.Size))...)
+	args = append(args, g.Dim(s.Size))
+	ranks := value.Value(constant.NewNull(lt.NewPointer(build.I64)))
+	if len(s.Ranks) > 0 {
+		ranks = g.Stack(build.I64, 2*len(s.Ranks))
+	}
+	for i, r := range s.Ranks {
+		for j, x := range []kernel.Ref{r.First, r.End} {
+			at := build.Int(build.I64, int64(2*i+j))
+			g.Cur.NewStore(g.Uniform(x), g.Cur.NewGetElementPtr(build.I64, ranks, at))
+		}
+	}
+	g.Cur.NewCall(f, append(args, ranks, build.Int(build.I64, int64(len(s.Ranks))))...)
 }
 
 // kind is the type of the elements of a row.
@@ -77,29 +92,45 @@ type code struct {
 
 func (k kind) vector() lt.Type { return build.Vector(k.t, k.w) }
 
+// request is what a function for sorting is asked for: to sort n elements of the source into the data, with n elements
+// of spare memory, as far as their ranks lie in one of `many` pairs of numbers, or all if these are none.
+type request struct{ data, source, spare, n, ranks, many value.Value }
+
 // sortFunc is the function for elements of type d, made once.
 func sortFunc(m *emit.Module, d types.DType) *lir.Func {
 	k := kind{d: d, t: build.MemoryType(d), w: m.Machine.VectorBits / d.Bits()}
 	return k.function(m, "sort."+d.String(), func(m *emit.Module) { sortFunc(m, d) }, (*code).row)
 }
 
-// function is a function of the data, the source, the spare memory and the number of elements, made once; kernels of
-// several modules may share it, and then again makes it in its own.
-func (k kind) function(m *emit.Module, name string, again func(m *emit.Module),
-	body func(c *code, data, source, spare, n value.Value)) *lir.Func {
-	p := lt.NewPointer(k.t)
-	data, source, spare := lir.NewParam("data", p), lir.NewParam("source", p), lir.NewParam("spare", p)
-	n := lir.NewParam("n", build.I64)
-	for _, x := range []*lir.Param{data, source, spare} {
-		x.Attrs = append(x.Attrs, enum.ParamAttrNoCapture)
+// params are those of a request.
+func (k kind) params() ([]*lir.Param, request) {
+	var out []*lir.Param
+	param := func(name string, t lt.Type) value.Value {
+		x := lir.NewParam(name, t)
+		if lt.IsPointer(t) {
+			x.Attrs = append(x.Attrs, enum.ParamAttrNoCapture)
+		}
+		out = append(out, x)
+		return x
 	}
-	fn, fresh := m.SharedFunc(name, lt.Void, []*lir.Param{data, source, spare, n}, again)
+	p := lt.NewPointer(k.t)
+	r := request{data: param("data", p), source: param("source", p), spare: param("spare", p),
+		n: param("n", build.I64), ranks: param("ranks", lt.NewPointer(build.I64)), many: param("many", build.I64)}
+	return out, r
+}
+
+// function is a function of a request, made once; kernels of several modules may share it, and then again makes it in
+// its own.
+func (k kind) function(m *emit.Module, name string, again func(m *emit.Module),
+	body func(c *code, r request)) *lir.Func {
+	params, r := k.params()
+	fn, fresh := m.SharedFunc(name, lt.Void, params, again)
 	if !fresh {
 		return fn
 	}
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
 	c := &code{Func: m.NewFunc(fn, nil), kind: k}
-	body(c, data, source, spare, n)
+	body(c, r)
 	c.Cur.NewRet(nil)
 	c.Close()
 	return fn
@@ -127,145 +158,3 @@ func (k kind) helper(m *emit.Module, name string, result lt.Type, params []*lir.
 func (c *code) int(n int64) constant.Constant { return build.Int(build.I64, n) }
 
 func (c *code) at(p, i value.Value) value.Value { return c.Cur.NewGetElementPtr(c.t, p, i) }
-
-// A part of the row: n elements that belong to the data from at on, with as many elements of the spare memory from
-// spare on. where says where they lie. cuts is how many pivots may be guessed.
-type part struct{ at, n, spare, where, cuts value.Value }
-
-// Where the elements of a part lie: in its place in the data, in the spare memory, or in the source.
-const (
-	inData = iota
-	inSpare
-	inSource
-)
-
-func (p part) values() []value.Value { return []value.Value{p.at, p.n, p.spare, p.where, p.cuts} }
-
-func partOf(v []value.Value) part { return part{v[0], v[1], v[2], v[3], v[4]} }
-
-// partWords is how many values a part is, and pending how many parts may wait: of two the smaller one is done first.
-const (
-	partWords = 5
-	pending   = 64
-)
-
-// row sorts a row.
-func (c *code) row(data, source, spare, n value.Value) {
-	zero, one := c.int(0), c.int(1)
-	log := c.Cur.NewSub(c.int(64), c.Cur.NewCall(c.Intrinsic("llvm.ctlz.i64", build.I64, build.I64, build.I1), n,
-		constant.False))
-	whole := part{at: zero, n: n, spare: zero, where: c.int(inSource), cuts: c.Cur.NewShl(log, one)}
-	waiting := c.Stack(build.I64, partWords*pending)
-	top := value.Value(zero)
-	push := func(top value.Value, p part) value.Value {
-		base := c.Cur.NewMul(top, c.int(partWords))
-		for i, x := range p.values() {
-			c.Cur.NewStore(x, c.Cur.NewGetElementPtr(build.I64, waiting, c.Cur.NewAdd(base, c.int(int64(i)))))
-		}
-		return c.Cur.NewAdd(top, one)
-	}
-	if c.d.IsFloat() {
-		whole, top = c.special(data, source, spare, whole, func(p part) value.Value { return push(zero, p) })
-	}
-	head, body, leaf, cut, exit := c.NewBlock(), c.NewBlock(), c.NewBlock(), c.NewBlock(), c.NewBlock()
-	next := c.NewBlock()
-	state := make([]*lir.InstPhi, 0, partWords+1)
-	for _, x := range append(whole.values(), top) {
-		state = append(state, head.NewPhi(lir.NewIncoming(x, c.Cur)))
-	}
-	again := func(from *lir.Block, p part, top value.Value) {
-		for i, x := range append(p.values(), top) {
-			state[i].Incs = append(state[i].Incs, lir.NewIncoming(x, from))
-		}
-		from.NewBr(head)
-	}
-	c.Cur.NewBr(head)
-	p := part{state[0], state[1], state[2], state[3], state[4]}
-	depth := value.Value(state[5])
-	head.NewBr(body)
-	c.Cur = body
-	place, other := c.at(data, p.at), c.at(spare, p.spare)
-	is := func(where int64) value.Value { return c.Cur.NewICmp(enum.IPredEQ, p.where, c.int(where)) }
-	from := c.Cur.NewSelect(is(inData), place, c.Cur.NewSelect(is(inSpare), other, source))
-	c.Cur.NewCondBr(c.Cur.NewICmp(enum.IPredSLE, p.n, c.int(int64(rows*c.w))), leaf, cut)
-
-	c.Cur = leaf
-	c.small(place, from, p.n)
-	c.Cur.NewBr(next)
-
-	c.Cur = cut
-	guess := c.Cur.NewICmp(enum.IPredSGT, p.cuts, zero)
-	pivot := c.IfElse(guess, func() []value.Value {
-		return []value.Value{c.Cur.NewCall(c.median(), from, p.n)}
-	}, func() []value.Value {
-		return []value.Value{c.Cur.NewCall(c.middle(), from, p.n)}
-	})[0]
-	lower := c.Cur.NewCall(c.partition(false), place, other, from, p.n, pivot)
-	cuts := c.Cur.NewSub(p.cuts, one)
-	some, none := c.NewBlock(), c.NewBlock()
-	c.Cur.NewCondBr(c.Cur.NewICmp(enum.IPredSGT, lower, zero), some, none)
-
-	c.Cur = none // the pivot is the least
-	same := c.Cur.NewCall(c.partition(true), place, other, other, p.n, pivot)
-	rest := part{c.Cur.NewAdd(p.at, same), c.Cur.NewSub(p.n, same), p.spare, c.int(inSpare), cuts}
-	again(c.Cur, rest, depth)
-
-	c.Cur = some
-	upper := c.Cur.NewSub(p.n, lower)
-	l := part{p.at, lower, c.Cur.NewAdd(p.spare, upper), c.int(inData), cuts}
-	u := part{c.Cur.NewAdd(p.at, lower), upper, p.spare, c.int(inSpare), cuts}
-	fewer := c.Cur.NewICmp(enum.IPredSLT, lower, upper)
-	var first, second []value.Value
-	for i := range l.values() {
-		x, y := l.values()[i], u.values()[i]
-		first, second = append(first, c.Cur.NewSelect(fewer, x, y)), append(second, c.Cur.NewSelect(fewer, y, x))
-	}
-	deeper := push(depth, partOf(second))
-	again(c.Cur, partOf(first), deeper)
-
-	c.Cur = next
-	last := c.Cur.NewSub(depth, one)
-	more := c.NewBlock()
-	c.Cur.NewCondBr(c.Cur.NewICmp(enum.IPredSGE, last, zero), more, exit)
-	c.Cur = more
-	base := c.Cur.NewMul(last, c.int(partWords))
-	popped := make([]value.Value, partWords)
-	for i := range popped {
-		popped[i] = c.Cur.NewLoad(build.I64, c.Cur.NewGetElementPtr(build.I64, waiting,
-			c.Cur.NewAdd(base, c.int(int64(i)))))
-	}
-	again(c.Cur, partOf(popped), last)
-	c.Cur = exit
-}
-
-// special takes NaNs out of a row of floats, and zeros if there are both. It gives what is left to sort, and how many
-// parts wait beside it.
-func (c *code) special(data, source, spare value.Value, whole part, push func(p part) value.Value) (part, value.Value) {
-	found := c.Cur.NewCall(c.look(), source, whole.n)
-	is := func(bits int64) value.Value {
-		return c.Cur.NewICmp(enum.IPredEQ, c.Cur.NewAnd(found, c.int(bits)), c.int(bits))
-	}
-	zero := c.int(0)
-	numbers := c.If(is(isNaN), []value.Value{whole.n, whole.where, source}, func() []value.Value {
-		inf := build.FromBits(c.t, scalar.FloatBits(c.d, math.Inf(1)))
-		n := c.Cur.NewCall(c.partition(true), data, spare, source, whole.n, inf)
-		c.For(n, whole.n, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
-			x := c.Cur.NewLoad(c.t, c.at(spare, c.Cur.NewSub(i, n)))
-			c.Cur.NewStore(x, c.at(data, i))
-			return nil
-		})
-		return []value.Value{n, c.int(inData), data}
-	})
-	whole.n, whole.where = numbers[0], numbers[1]
-	out := c.If(is(isZero|isMinusZero), append(whole.values(), zero), func() []value.Value {
-		null := build.FromBits(c.t, 0)
-		negative := c.Cur.NewCall(c.partition(false), data, spare, numbers[2], whole.n, null)
-		others := c.Cur.NewSub(whole.n, negative)
-		zeros := c.Cur.NewCall(c.partition(true), c.at(data, negative), spare, spare, others, null)
-		positive := c.Cur.NewSub(others, zeros)
-		top := push(part{zero, negative, positive, c.int(inData), whole.cuts})
-		rest := part{c.Cur.NewAdd(negative, zeros), positive, zero, c.int(inSpare), whole.cuts}
-		return append(rest.values(), top)
-	})
-	return partOf(out), out[partWords]
-}

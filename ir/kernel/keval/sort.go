@@ -7,7 +7,8 @@ import (
 	"healc/ir/ops"
 )
 
-// sort sorts a part of a buffer, and leaves nothing in the spare memory that anybody may look at.
+// sort sorts a part of a buffer, and leaves nothing in the spare memory, or at ranks that nobody asks for, that anybody
+// may look at.
 func (e *exec) sort(st *kernel.Sort) {
 	data, at, n := e.bufs[st.Data.Param], e.offset(st.Data.At), e.r.dim(st.Size)
 	source, origin := e.bufs[st.Source.Param], e.offset(st.Source.At)
@@ -29,9 +30,20 @@ func (e *exec) sort(st *kernel.Sort) {
 	})
 	for i, from := range order {
 		x := row[from]
+		if !e.wanted(st.Ranks, int64(i)) {
+			data.set(at+int64(i), 1)
+			continue
+		}
 		if st.Positions {
 			x = x<<32 | uint64(from)
 		}
 		data.set(at+int64(i), x)
 	}
+}
+
+// wanted reports that a rank is one of some, or that these are all.
+func (e *exec) wanted(ranks []kernel.Ranks, i int64) bool {
+	return len(ranks) == 0 || slices.ContainsFunc(ranks, func(r kernel.Ranks) bool {
+		return int64(e.vals[r.First]) <= i && i < int64(e.vals[r.End])
+	})
 }

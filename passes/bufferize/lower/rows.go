@@ -397,17 +397,22 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 }
 
 // Sort implements ir.RowPull.
-func (r *rowBody) Sort(data, source, spare ir.Memory, from kernel.Ref, n types.Dim) {
-	r.sort(&kernel.Sort{Size: n}, data, source, spare, from)
+func (r *rowBody) Sort(data, source, spare ir.Memory, from kernel.Ref, n types.Dim, ranks ...ir.Ranks) {
+	r.sort(&kernel.Sort{Size: n}, data, source, spare, from, ranks)
 }
 
 // SortPositions implements ir.RowPull.
-func (r *rowBody) SortPositions(data, source, spare ir.Memory, from kernel.Ref, n types.Dim) {
-	r.sort(&kernel.Sort{Size: n, Positions: true}, data, source, spare, from)
+func (r *rowBody) SortPositions(data, source, spare ir.Memory, from kernel.Ref, n types.Dim, ranks ...ir.Ranks) {
+	r.sort(&kernel.Sort{Size: n, Positions: true}, data, source, spare, from, ranks)
 }
 
-func (r *rowBody) sort(st *kernel.Sort, data, source, spare ir.Memory, from kernel.Ref) {
+func (r *rowBody) sort(st *kernel.Sort, data, source, spare ir.Memory, from kernel.Ref, ranks []ir.Ranks) {
 	var reads []kernel.Ref
+	for _, some := range ranks {
+		end := r.E().Add(some.First, r.Extent(some.Size))
+		st.Ranks = append(st.Ranks, kernel.Ranks{First: some.First, End: end})
+		reads = append(reads, some.First, end)
+	}
 	first := r.E().Int(types.I64, 0)
 	st.Data, st.Source = r.lineAt(data, first, &reads), r.lineAt(source, first, &reads)
 	st.Spare = r.lineAt(spare, from, &reads)
