@@ -176,38 +176,47 @@ var _ = ir.Define(FourierRealInverse, ir.OpDef{
 	Example: "fourier_real_inverse([10.0, -2.0, -2.0], [0.0, 2.0, 0.0]) == [1.0, 2.0, 3.0, 4.0]",
 })
 
-// halfTurns are the factors of Note [Transforms of real numbers] along an axis of z: that of each k from 1 on.
-func halfTurns(b *ir.Builder, z types.Tensor, axis int, n int64, inverse bool) complexOf {
-	count, _ := z.Shape[axis].Const()
+// halfTurns are the factors of Note [Transforms of real numbers] along an axis of tensors such as t: that of each k
+// below count. Where these are the first half, the one in the middle is the conjugate, for the second half reads it.
+func halfTurns(b *ir.Builder, t types.Tensor, axis int, count, n int64, inverse bool) complexOf {
 	turns := [2][]float64{make([]float64, count), make([]float64, count)}
-	for i := range count {
-		re, im := fourier.Root(i+1, n, z.Elem == types.F32)
-		turns[0][i], turns[1][i] = im/2, -re/2
-		if inverse {
-			turns[1][i] = re / 2
+	for k := range count {
+		re, im := fourier.Root(k, n, t.Elem == types.F32)
+		turns[0][k], turns[1][k] = im/2, -re/2
+		if inverse || 4*k == n {
+			turns[1][k] = re / 2
 		}
 	}
-	along := make(types.Shape, z.Rank()-axis)
+	along := make(types.Shape, t.Rank()-axis)
 	for k := range along {
 		along[k] = types.Lit(1)
 	}
 	along[0] = types.Lit(count)
 	part := func(x []float64) *ir.Value {
-		c := b.Emit(Const, ir.A{"value": floatArray(z.Elem, x)})
-		return b.Emit(Broadcast, ir.A{"shape": z.Shape}, b.Emit(Reshape, ir.A{"shape": along}, c))
+		return b.Emit(Reshape, ir.A{"shape": along}, b.Emit(Const, ir.A{"value": floatArray(t.Elem, x)}))
 	}
 	return complexOf{Re: part(turns[0]), Im: part(turns[1])}
 }
 
-// halved is e/2 + o*turn with e = z[k] + conj(z[h-k]) and o = z[k] - conj(z[h-k]), for 0 < k < h along an axis.
-func halved(b *ir.Builder, z complexOf, axis int, h, n int64, inverse bool) complexOf {
-	near := func(x *ir.Value) *ir.Value { return sliced(b, x, axis, 1, h-1) }
-	far := func(x *ir.Value) *ir.Value { return stepped(b, x, axis, h-1, -1, h-1) }
+// halved is e/2 + o*turn with e = z[k] + conj(z[h-k]) and o = z[k] - conj(z[h-k]), for from <= k < to along an axis.
+// The factors begin with that of 0. For the second half they are the conjugates of those of h-k.
+func halved(b *ir.Builder, z, turns complexOf, axis int, from, to, h int64, second bool) complexOf {
+	n := to - from
+	near := func(x *ir.Value) *ir.Value { return sliced(b, x, axis, from, n) }
+	far := func(x *ir.Value) *ir.Value { return stepped(b, x, axis, h-from, -1, n) }
 	x, y := complexOf{Re: near(z.Re), Im: near(z.Im)}, complexOf{Re: far(z.Re), Im: far(z.Im)}
 	a := irArithmetic{b, x.Re.Type}
 	e := complexOf{Re: a.Add(x.Re, y.Re), Im: a.Sub(x.Im, y.Im)}
 	o := complexOf{Re: a.Sub(x.Re, y.Re), Im: a.Add(x.Im, y.Im)}
-	p := fourier.Times(a, o, halfTurns(b, x.Re.Type, axis, n, inverse))
+	all := func(x *ir.Value) *ir.Value { return b.Emit(Broadcast, ir.A{"shape": a.t.Shape}, x) }
+	var turn complexOf
+	if second {
+		turn.Re = all(stepped(b, turns.Re, 0, h-from, -1, n))
+		turn.Im = a.Neg(all(stepped(b, turns.Im, 0, h-from, -1, n)))
+	} else {
+		turn = complexOf{Re: all(sliced(b, turns.Re, 0, from, n)), Im: all(sliced(b, turns.Im, 0, from, n))}
+	}
+	p := fourier.Times(a, o, turn)
 	half := a.Real(0.5)
 	return complexOf{Re: a.Fma(half, e.Re, p.Re), Im: a.Fma(half, e.Im, p.Im)}
 }
@@ -238,9 +247,19 @@ func expandFourierReal(b *ir.Builder, op *ir.Op) []*ir.Value {
 	re, im := sliced(b, z.Re, axis, 0, 1), sliced(b, z.Im, axis, 0, 1)
 	zero := emitZeros(b, re.Type)
 	parts := [2][]*ir.Value{{b.Emit(Add, nil, re, im)}, {zero}}
-	if h > 1 {
-		y := halved(b, z, axis, h, n, false)
-		parts[0], parts[1] = append(parts[0], y.Re), append(parts[1], y.Im)
+	// Element 0 is apart, so the others begin within a line of the caches; those up to the next one are apart, too. The
+	// second half has the factors of the first one.
+	turns := halfTurns(b, z.Re.Type, axis, h/2+1, n, false)
+	line, middle := int64(rows.PanelBytes/x.Type.Elem.Bytes()), (h+1)/2
+	cuts := []int64{1, middle, h}
+	if h >= 8*line {
+		cuts = []int64{1, line, middle, h}
+	}
+	for i, to := range cuts[1:] {
+		if from := cuts[i]; from < to {
+			y := halved(b, z, turns, axis, from, to, h, from >= middle)
+			parts[0], parts[1] = append(parts[0], y.Re), append(parts[1], y.Im)
+		}
 	}
 	parts[0], parts[1] = append(parts[0], b.Emit(Sub, nil, re, im)), append(parts[1], zero)
 	all := func(x []*ir.Value) *ir.Value { return b.Emit(Concat, ir.A{"axis": int64(axis)}, x...) }
@@ -258,9 +277,9 @@ func inTurns(b *ir.Builder, z complexOf, axis int) *ir.Value {
 		which[k] = types.Lit(1)
 	}
 	which[0] = types.Lit(2)
-	number := b.Emit(Iota, ir.A{"start": types.Lit(0), "extent": types.Lit(2)})
-	zero := emitZeros(b, number.Type)
-	first := b.Emit(Reshape, ir.A{"shape": which}, b.Emit(Eq, nil, number, zero))
+	real := ir.NewArray(types.Bool, 2)
+	real.Bits[0] = 1
+	first := b.Emit(Reshape, ir.A{"shape": which}, b.Emit(Const, ir.A{"value": real}))
 	both := func(x *ir.Value) *ir.Value { return b.Emit(Broadcast, ir.A{"shape": pairs}, x) }
 	z = reshaped(b, z, apart)
 	return b.Emit(Select, nil, both(first), both(z.Re), both(z.Im))
@@ -278,9 +297,19 @@ func expandFourierRealInverse(b *ir.Builder, op *ir.Op) []*ir.Value {
 	z := complexOf{Re: b.Emit(Mul, nil, half, b.Emit(Add, nil, first, last)),
 		Im: b.Emit(Mul, nil, half, b.Emit(Sub, nil, first, last))}
 	if h > 1 {
-		y := halved(b, x, axis, h, 2*h, true)
-		z.Re = b.Emit(Concat, ir.A{"axis": int64(axis)}, z.Re, y.Re)
-		z.Im = b.Emit(Concat, ir.A{"axis": int64(axis)}, z.Im, y.Im)
+		// Number 0 is chosen by the position, and not put before the others, so that the transform reads all of them
+		// without a kernel that has them in memory first.
+		y := halved(b, x, halfTurns(b, x.Re.Type, axis, h, 2*h, true), axis, 0, h, h, false)
+		along := make(types.Shape, y.Re.Type.Rank()-axis)
+		for k := range along {
+			along[k] = types.Lit(1)
+		}
+		along[0] = types.Lit(h)
+		number := b.Emit(Iota, ir.A{"start": types.Lit(0), "extent": types.Lit(h)})
+		is := b.Emit(Reshape, ir.A{"shape": along}, b.Emit(Eq, nil, number, emitZeros(b, number.Type)))
+		all := func(x *ir.Value) *ir.Value { return b.Emit(Broadcast, ir.A{"shape": y.Re.Type.Shape}, x) }
+		is = all(is)
+		z.Re, z.Im = b.Emit(Select, nil, is, all(z.Re), y.Re), b.Emit(Select, nil, is, all(z.Im), y.Im)
 	}
 	z = transformedBack(b, z, axis)
 	return []*ir.Value{narrowed(b, op, b.Emit(Reshape, ir.A{"shape": op.Type().Shape}, inTurns(b, z, axis)))}
@@ -551,7 +580,11 @@ func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 	n, _ := shape[axis].Const()
 	least := int64(longColumn)
 	if axis == len(shape)-1 {
-		least = longLine
+		size := op.Type().Elem.Bytes()
+		least = int64(longLine/size) + 1
+		if lines, err := shape[:axis].Elems(); err == nil && lines.IsConst(1) {
+			least = loneLine[size]
+		}
 	}
 	parts := fourier.Split(n, longColumn-1)
 	if op.Int("rest") != 1 || n < least || len(parts) == 1 {
@@ -584,11 +617,16 @@ func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 	return []*ir.Value{z.Re, z.Im}
 }
 
-// From these lengths on lines are cut. Shorter columns have room near the processor, a panel of them at a time.
+// Columns of longColumn elements are cut; shorter ones have room near the processor, a panel of them at a time. Lines
+// are cut where a line has no room there, longLine bytes of each part. One that is alone needs no second way through
+// memory for what is larger than the caches, and has none beside it to share vectors with: it is cut from loneLine on.
 const (
 	longColumn = 513
-	longLine   = 1 << 15
+	longLine   = 32 << 10
 )
+
+// loneLine is by the size of an element.
+var loneLine = map[int]int64{4: 1 << 10, 8: 4097}
 
 // chirped emits the transform of lines of any length: Note [Chirps].
 func chirped(b *ir.Builder, z complexOf, n int64) complexOf {
