@@ -26,7 +26,8 @@ func (s *scope) nest() []*kernel.Directive {
 	return append(out, s.unswitch(body, known, maxUnswitched)...)
 }
 
-// windows are the directives for axes along which a part of the elements changes (Note [Windows] in ir/kernel/analysis).
+// windows are the directives for axes along which a part of the elements changes (Note [Windows] in
+// ir/kernel/analysis).
 func (s *scope) windows(before []kernel.Stmt, body *kernel.Block) []*kernel.Directive {
 	if s.least {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"healc/tests/ways"
 )
 
-// A changing program changes a part of a matrix, or of a vector, in each step of a loop. It has so many axes whose loops
-// go over the part alone.
+// A changing program changes a part of a matrix in each step of a loop. It has so many axes whose loops go over the
+// part alone.
 type changing struct {
 	value   string // of the element at i, j of m in step n
 	windows int
@@ -44,8 +44,8 @@ var changings = []changing{
 	{"where(i > n, m[i, j] / a[i], m[i, j])", 1},
 }
 
-// TestWindows: loops over elements of which a part changes in place, another part in each step, go over that part: none,
-// all, or beyond either end.
+// TestWindows: loops over elements of which a part changes in place, another part in each step, go over that part:
+// none, all, or beyond either end.
 func TestWindows(t *testing.T) {
 	cpus := devices.Targets(t)
 	for i, c := range changings {

@@ -15,9 +15,9 @@ func (c *writer) columnOf(p panels, n value.Value) value.Value {
 	return c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))
 }
 
-// unlessKept runs f for h rows from i on and, unless n is 0, for n columns from j on, but not where all elements of these
-// keep what they are (analysis.Guard): steps of a factorisation change a part of a matrix that gets smaller. Guards of
-// the rows alone are looked at where n is 0.
+// unlessKept runs f for h rows from i on and, unless n is 0, for n columns from j on, but not where all elements of
+// these keep what they are (analysis.Guard): steps of a factorisation change a part of a matrix that gets smaller.
+// Guards of the rows alone are looked at where n is 0.
 func (c *writer) unlessKept(i value.Value, h int64, j value.Value, n int64, f func()) {
 	var wanted value.Value
 	at := func(first value.Value, n int64, last bool) emit.Val {

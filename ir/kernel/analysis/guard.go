@@ -13,8 +13,8 @@ import (
 //
 //	where(i >= k && j >= k, fma(..., m[i, j]), m[i, j])
 //
-// has one for the rows and one for the columns. It compares the index with what is the same for all elements, or the row
-// with the column, so where it fails at the indices at which it holds most likely, it fails in the whole tile.
+// has one for the rows and one for the columns. It compares the index with what is the same for all elements, or the
+// row with the column, so where it fails at the indices at which it holds most likely, it fails in the whole tile.
 type Guard struct {
 	Stmts []kernel.Stmt // these compute it, with what does not depend on an axis
 	Cond  kernel.Ref
@@ -112,7 +112,8 @@ func (f *guardFinder) conjuncts(cond kernel.Ref) {
 	}
 }
 
-// index is the variable of the rows or of the columns that ref is, perhaps as an i32, which every extent fits; else None.
+// index is the variable of the rows or of the columns that ref is, perhaps as an i32, which every extent fits; else
+// None.
 func (f *guardFinder) index(ref kernel.Ref) kernel.Ref {
 	if let, ok := f.defs[ref].(*kernel.Let); ok && let.In.Op == scalar.Cast && let.In.Type == types.I32 {
 		ref = let.In.Args[0]

@@ -28,8 +28,8 @@ type Window struct {
 // Bounded reports that a window is less than the axis.
 func (w Window) Bounded() bool { return w.none || w.Low != nil || w.High != nil }
 
-// A Limit is an index: a scalar, which is an I32 or an I64, and a number that is added to it, or one of two others. With
-// neither it is 0.
+// A Limit is an index: a scalar, which is an I32 or an I64, and a number that is added to it, or one of two others.
+// With neither it is 0.
 type Limit struct {
 	Of     kernel.Ref // None where it is one of A and B, or 0
 	Plus   int64
@@ -37,8 +37,8 @@ type Limit struct {
 	Larger bool // the larger of A and B, else the smaller
 }
 
-// WindowOf is the window of the axis with the variable v, of a kernel or of a parallel loop in it. body is what stands in
-// the loops of the kernel, before what is computed before them.
+// WindowOf is the window of the axis with the variable v, of a kernel or of a parallel loop in it. body is what stands
+// in the loops of the kernel, before what is computed before them.
 func WindowOf(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, v kernel.Ref) Window {
 	f := &windowFinder{k: k, known: map[kernel.Ref]bool{}, axis: v, defs: map[kernel.Ref]kernel.Stmt{}}
 	stores := f.stores(body, v)
@@ -99,9 +99,9 @@ type windowFinder struct {
 	store *kernel.Store
 }
 
-// stores notes what body defines, and returns its stores, those in a parallel loop over v alone where there is one. There
-// are none where one is not in place, or stands in another loop or a branch, or where something can fail, which has to
-// be looked at for each element.
+// stores notes what body defines, and returns its stores, those in a parallel loop over v alone where there is one.
+// There are none where one is not in place, or stands in another loop or a branch, or where something can fail, which
+// has to be looked at for each element.
 func (f *windowFinder) stores(body *kernel.Block, v kernel.Ref) []*kernel.Store {
 	var out, inside []*kernel.Store
 	all, plain := 0, true
@@ -268,8 +268,8 @@ func either(x, y Window) Window {
 	return Window{Low: oneOf(x.Low, y.Low, false, true), High: oneOf(x.High, y.High, true, true)}
 }
 
-// oneOf is the larger or the smaller of two limits. Where one is the end of the axis, it is that one if ends is true, else
-// the other.
+// oneOf is the larger or the smaller of two limits. Where one is the end of the axis, it is that one if ends is true,
+// else the other.
 func oneOf(x, y *Limit, larger, ends bool) *Limit {
 	switch {
 	case x == nil && y == nil:

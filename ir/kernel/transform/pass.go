@@ -32,6 +32,12 @@ const (
 // Passes is the table of all passes, in the order in which they run.
 var Passes = []Pass{
 	{
+		Name: "conditions", Stage: Build,
+		Doc: "computes both arms of short branches that give bools, and chooses",
+		Why: "first: passes behind it see loops without these branches",
+		Run: func(k *kernel.Kernel, _ Options) { Conditions(k) },
+	},
+	{
 		Name: "splitaxis", Stage: Build,
 		Doc:  "splits axes by the constants that their indices are divided by",
 		Why:  "before coalesce, which then joins what is left of the axis with its neighbours",
