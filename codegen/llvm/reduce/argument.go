@@ -66,7 +66,11 @@ func (r *Reduction) argumentByBlocks(lo, hi value.Value, w, together int) value.
 
 // argumentInBlock gives the first extreme of [lo, hi), at least w elements, and its position.
 func (r *Reduction) argumentInBlock(lo, hi, last value.Value, w, together int) (x, at value.Value) {
-	state := r.overlapped(lo, hi, w, together, r.argumentInit(w),
+	var groups []int
+	for n := together; n > 1; n /= 2 {
+		groups = append(groups, n)
+	}
+	state := r.overlapped(lo, hi, w, groups, r.argumentInit(w),
 		func(p value.Value, n int, state []value.Value) []value.Value {
 			return r.argumentStep(r.G.Sub(p, lo), r.candidates(nil, r.vectorsAt(p, n, w)), state, w)
 		})

@@ -64,21 +64,23 @@ func (r *Reduction) beyond(x, best value.Value) value.Value {
 	return r.G.Cur.NewSelect(r.strictly(x, best), x, best)
 }
 
-// overlapped runs body over [lo, hi), at least w elements, first n = groups vectors at a time and then one. The
-// last vector ends at hi.
-func (r *Reduction) overlapped(lo, hi value.Value, w, groups int, state []value.Value,
+// overlapped runs body over [lo, hi), at least w elements: as many vectors at a time as the first of groups says while
+// there are so many, then as many as the next, and then one. The last vector ends at hi.
+func (r *Reduction) overlapped(lo, hi value.Value, w int, groups []int, state []value.Value,
 	body func(p value.Value, n int, state []value.Value) []value.Value) []value.Value {
 	g := r.G
-	step := int64(w * groups)
-	stop := lo
-	if groups > 1 {
-		stop = g.Add(lo, g.RoundDown(g.Sub(hi, lo), step))
-		state = g.For(lo, stop, step, state, func(p value.Value, state []value.Value) []value.Value {
-			return body(p, groups, state)
-		})
-	}
 	last := g.Sub(hi, build.Int(build.I64, int64(w)))
-	return g.For(stop, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
+	for _, n := range groups {
+		if n == 1 {
+			continue
+		}
+		stop := g.Add(lo, g.RoundDown(g.Sub(hi, lo), int64(w*n)))
+		state = g.For(lo, stop, int64(w*n), state, func(p value.Value, state []value.Value) []value.Value {
+			return body(p, n, state)
+		})
+		lo = stop
+	}
+	return g.For(lo, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
 		return body(r.minInt(p, last), 1, state)
 	})
 }
@@ -94,7 +96,7 @@ func (r *Reduction) vectorsAt(p value.Value, n, w int) []value.Value {
 
 // extreme is the maximum (minimum) of the floats [lo, hi), at least w. It is any NaN when there is one.
 func (r *Reduction) extreme(lo, hi value.Value, w, groups int) value.Value {
-	state := r.overlapped(lo, hi, w, groups, r.extremeInit(w, groups),
+	state := r.overlapped(lo, hi, w, []int{groups}, r.extremeInit(w, groups),
 		func(p value.Value, n int, state []value.Value) []value.Value {
 			return r.extremeStep(r.vectorsAt(p, n, w), state, w, groups)
 		})
