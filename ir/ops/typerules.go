@@ -40,7 +40,7 @@ func requireIn(c, what string, s dtypeSet, t types.Tensor) error {
 	switch {
 	case t.Elem.IsStored():
 		err.Msg, err.Stored = what+" does not compute with "+t.Elem.String()+", in which elements are only stored", true
-		err.Help = "convert it first: `x as f32`"
+		err.Help = "convert it first: `x as " + t.Elem.ComputesAs().String() + "`"
 	case s.name == floats.name && t.Elem.IsInt():
 		err.Help = "convert it first: `x as f32`"
 	case s.name == numbers.name && t.Elem == types.Bool:

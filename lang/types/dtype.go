@@ -104,5 +104,17 @@ func (d DType) IsNibble() bool { return d == I4 || d == F4E2M1 }
 // Computes reports a number type or bool: those that operations compute with.
 func (d DType) Computes() bool { return d == Bool || d.IsNumber() }
 
+// ComputesAs is the type that has all values of d and that operations compute with: d, or for those that are only
+// stored i32 for i4 and f32 for the others.
+func (d DType) ComputesAs() DType {
+	switch {
+	case d == I4:
+		return I32
+	case d.IsStored():
+		return F32
+	}
+	return d
+}
+
 // Converts reports every element type: those that `as` converts between.
 func (d DType) Converts() bool { return d.Computes() || d.IsStored() }

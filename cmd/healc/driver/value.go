@@ -252,12 +252,7 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 		return fail(&diag.Diagnostic{Message: "there is more than one value"})
 	}
 	want := p.Type
-	switch {
-	case want.Elem == types.I4:
-		want.Elem = types.I32
-	case want.Elem.IsStored():
-		want.Elem = types.F32
-	}
+	want.Elem = want.Elem.ComputesAs()
 	array, list := check.CheckExpr(file, special(f.Body), want)
 	if list.HasErrors() {
 		return fail(list.Items[0])

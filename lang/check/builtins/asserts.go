@@ -114,7 +114,7 @@ func same(c *infer.Checker, e *ast.Call, x, y tree.Expr) tree.Expr {
 		return c.Apply(e.Loc, ops.StrEq, nil, x, y)
 	}
 	if elem.IsStored() {
-		elem = types.F32
+		elem = elem.ComputesAs()
 		x, y = c.Apply(e.Loc, ops.Cast, ir.A{"to": elem}, x), c.Apply(e.Loc, ops.Cast, ir.A{"to": elem}, y)
 	}
 	eq := c.Apply(e.Loc, ops.Eq, nil, x, y)

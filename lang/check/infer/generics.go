@@ -291,7 +291,8 @@ func (c *Checker) bound(at diag.Span, f *scope.Func, b *typeBinding) *scope.Func
 				report.Quote(p.Name), report.Quote(f.Tree.DisplayName()), scope.BoundText(p.Bound), d).
 				Note("%s", scope.TemplateText(f))
 			if d.IsStored() {
-				r.Help("elements are only stored in %s, and no bound stands for it: convert the argument, `as f32`", d)
+				r.Help("elements are only stored in %s, and no bound stands for it: convert the argument, `as %s`", d,
+					d.ComputesAs())
 			}
 			return nil
 		}

@@ -64,7 +64,7 @@ func (c *Scope) Stored(what string, xs ...tree.Expr) *report.Report {
 	for _, x := range xs {
 		if d := types.ElemOf(x.Type()); d.IsStored() {
 			return c.Errorf(diag.CodeStored, x.Span(), "%s does not compute with %s, in which elements are only stored",
-				what, d).Label("%s", x.Type()).Help("convert it: `%s`", report.CastText(x.Span(), types.F32))
+				what, d).Label("%s", x.Type()).Help("convert it: `%s`", report.CastText(x.Span(), d.ComputesAs()))
 		}
 	}
 	return nil
