@@ -94,6 +94,9 @@ func (p *product) directive() *kernel.Directive {
 	if p.Next > 0 {
 		d.Set("next", p.Next)
 	}
+	if p.Along > 0 {
+		d.Set("along", p.Along)
+	}
 	flag(d, "straight", p.Straight)
 	if p.PackX {
 		x := kernel.NewDirective("packrows", scalar.None).Because(p.whyX)
@@ -389,6 +392,8 @@ func (p *product) decideVector() bool {
 		p.Behind, p.Panel = int64(p.tuned.Behind), int64(p.Vecs*p.VecWidth)
 		if p.nextPays() {
 			p.Next = int64(p.tuned.VectorLines)
+		} else if p.alongPays(size) {
+			p.Along = int64(p.tuned.VectorAlong)
 		}
 		_, _, ok = p.Strides(p.X, p.RowVar())
 		if p.PackX = !ok || !p.InMemory(p.X); p.PackX {
@@ -413,6 +418,14 @@ func (p *product) nextPays() bool {
 	row := p.Parts() * p.Size.K * int64(p.Kernel.Params[p.Y.Main.Param].DType.Bytes())
 	return p.rowsFollow() && (!analysis.Fixed(p.Chains.Axis) ||
 		row >= 1024 && row*p.Panel <= int64(p.tuned.VectorAhead))
+}
+
+// alongPays reports that each row of a square is asked for further on: rows so long that no next ones are asked for, of
+// a matrix that the second-level cache does not hold.
+func (p *product) alongPays(size int64) bool {
+	row := p.Parts() * p.Size.K * int64(p.Kernel.Params[p.Y.Main.Param].DType.Bytes())
+	return !p.Free && int64(p.VecWidth)*size >= LineBytes && row*p.Panel > int64(p.tuned.VectorAhead) &&
+		row*p.Size.N > int64(p.mach.L2)
 }
 
 // tileCost is how long tiles of h rows take for m rows, in the time of a step of one row. A tile of r rows takes r

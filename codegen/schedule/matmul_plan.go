@@ -43,6 +43,7 @@ type MatmulPlan struct {
 	AheadSteps int64 // of k, of which lines are asked for while rows that lie across are copied; 0: none
 	AtOnce     int64 // rows of y that are added to the sums at once, so that these are read and written the less
 	Behind     int64 // bytes by which the second vector of sums is behind the first (Note [Squares behind])
+	Along      int64 // bytes that the rows of y are asked for ahead of their squares; 0: none
 	Next       int64 // one of so many lines of the rows of y that the next tile transposes is asked for; 0: none
 }
 
@@ -80,6 +81,7 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 	case "dot":
 		p.Dot, p.Vecs = true, int(d.Get("vectors"))
 		p.Behind, p.Ahead, p.Next = d.Get("behind"), d.Get("ahead") != 0, d.Get("next")
+		p.Along = d.Get("along")
 		p.Panel = int64(p.Vecs * p.VecWidth)
 		p.BlockCols, p.Far = p.Panel, p.Size.K
 	default:
@@ -242,11 +244,14 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 
 func (p *MatmulPlan) wrongDot(size int64) string {
 	along := p.Y.NextAlong(p.Chains.Axis.Var)
+	_, _, okY := p.Strides(p.Y, p.Col.Var)
 	switch {
 	case !along:
 		return "the matrix does not lie along the chains"
 	case p.Next > 0 && !p.rowsFollow():
 		return "next: the rows of the matrix do not follow each other"
+	case p.Along > 0 && (!okY || p.Free):
+		return "along: where a row lies is computed"
 	case p.XAcross || p.SideBySide:
 		return "there is one row: none lie side by side"
 	case p.PackX && (p.Size.K*size > maxCopy/2 || !analysis.Fixed(p.Chains.Axis)):

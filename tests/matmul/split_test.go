@@ -58,6 +58,19 @@ func TestPartsOfRows(t *testing.T) {
 	}
 }
 
+// TestLongRows: a matrix by a vector whose rows are so long that each is asked for ahead, alone and in blocks.
+func TestLongRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 512))
+	for i, op := range []string{"@", "@[split=256]"} {
+		for k, elem := range []string{"f32", "f64"} {
+			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[elem], []int64{1029, 2560}),
+				randomTensor(t, rng, dtypes[elem], []int64{2560, 1})}
+			src := strings.ReplaceAll("fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a "+op+" b", "T[", elem+"[")
+			compareSplit(t, op+" of long rows of "+elem, src, []string{"sapphirerapids", "x86-64-v4"}[(i+k)%2], args)
+		}
+	}
+}
+
 // compareSplit compares the interpreter with code for the shape and for any; it closes the arguments.
 func compareSplit(t *testing.T, name, src, cpu string, args []*tensor.Tensor) []uint64 {
 	t.Helper()

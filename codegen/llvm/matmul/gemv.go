@@ -86,6 +86,7 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 func (t *tileGen) squareSteps(k chain, kk value.Value, v int, step func(u int, x, y value.Value)) {
 	w := t.VecWidth
 	t.prefetchSquares(k, kk, int64(v))
+	t.prefetchAlong(k, kk, v)
 	read := func(from, width int) []value.Value {
 		rows := make([]value.Value, w)
 		for e := range rows {

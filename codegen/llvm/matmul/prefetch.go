@@ -5,6 +5,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
 	"healc/ir/kernel"
 )
@@ -120,5 +121,20 @@ func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	p = t.Cur.NewGetElementPtr(elem, p, t.Mul(t.Add(before, row), build.Int(build.I64, t.Panel)))
 	for at := v * w * w; at < (v+1)*w*w; at += t.Next * 64 / size {
 		loops.PrefetchLine(t.writer.Func, loops.ToL2, t.Cur.NewGetElementPtr(elem, p, build.Int(build.I64, at)))
+	}
+}
+
+// prefetchAlong asks for a line of each row of a square, further on in the same row: of rows that are too long for
+// those of the next tile to stay in the second-level cache until these are read.
+func (t *tileGen) prefetchAlong(k chain, kk value.Value, v int) {
+	main := t.Contraction.Y.Main
+	if t.Along == 0 {
+		return
+	}
+	ahead := t.Along / int64(t.Params[main.Param].DType.Bytes())
+	t.Env[t.Chains.Axis.Var] = emit.Val{V: t.Add(t.Add(k.at, kk), build.Int(build.I64, ahead))}
+	for e := 0; e < t.VecWidth && t.inside(v, e); e++ {
+		t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.VecWidth+e)))}
+		loops.PrefetchLine(t.writer.Func, loops.ToL1, t.Addr(main.Param, t.AddressOf(main.At).Base))
 	}
 }

@@ -110,6 +110,7 @@ type Matmul struct {
 	Straight     int
 	FarChain     int
 	VectorAhead  int
+	VectorAlong  int
 	VectorLines  int
 	VectorTurns  int
 	StreamRows   int

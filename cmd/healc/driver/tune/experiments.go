@@ -39,6 +39,7 @@ var experiments = []experiment{
 	{[]string{"matmul.low_steps"}, []int{0, 48, 128, 10000}, []string{"product_256", "product_flat"}},
 	{[]string{"matmul.stream_rows"}, []int{2, 4, 8, 16}, []string{"vector_matrix"}},
 	{[]string{"matmul.vector_lines"}, []int{1, 4, 8, 16}, []string{"matrix_vector"}},
+	{[]string{"matmul.vector_along"}, []int{0, 256, 512, 1024}, []string{"long_matrix_vector"}},
 	{[]string{"matmul.vector_turns"}, []int{1, 2, 4}, []string{"matrix_vector"}},
 	{[]string{"ntt.alike"}, []int{0, 1}, []string{"transforms"}},
 	{[]string{"ntt.ahead"}, []int{256, 1024, 4096}, []string{"transforms"}},

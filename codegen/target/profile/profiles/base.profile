@@ -65,6 +65,7 @@ matmul.across_ahead = 16
 matmul.straight = 16
 matmul.far_chain = 128
 matmul.vector_ahead = 131072
+matmul.vector_along = 0
 matmul.vector_lines = 1
 matmul.vector_turns = 2
 matmul.stream_rows = 8

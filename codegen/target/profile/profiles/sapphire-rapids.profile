@@ -6,6 +6,7 @@ otherwise = GenuineIntel amx_tile
 otherwise = GenuineIntel avx512_fp16
 ntt.alike = 1
 columns.near_rows = 16
+matmul.vector_along = 512
 matmul.vector_lines = 8
 reduce.streams = 2
 reduce.ahead = 4096
