@@ -73,7 +73,8 @@ var imports = []struct{ pkg, may string }{
 	{"passes/bufferize",
 		"lang/types ir ir/ops ir/kernel ir/kernel/transform passes/bufferize/lower passes/bufferize/plan"},
 	{"passes/bufferize/plan",
-		"leaves ir ir/ops ir/scalar ir/kernel ir/kernel/transform passes/bufferize/lower runtime/abi"},
+		"leaves ir ir/ops ir/scalar ir/kernel ir/kernel/analysis ir/kernel/transform passes/bufferize/lower " +
+			"runtime/abi"},
 	{"passes/bufferize/lower", "codegen/target/profile leaves ir ir/ops ir/scalar ir/kernel " +
 		"ir/kernel/transform runtime/abi"},
 	{"codegen", "ir/kernel runtime/abi internal/caught"},

@@ -33,9 +33,9 @@ func (s *scope) windows(before []kernel.Stmt, body *kernel.Block) []*kernel.Dire
 		return nil
 	}
 	var out []*kernel.Directive
-	for _, v := range analysis.ParallelAxes(s.k, body) {
-		if analysis.WindowOf(s.k, before, body, v).Bounded() {
-			out = append(out, kernel.NewDirective("window", v).Because("elsewhere all elements stay what they are"))
+	for _, a := range analysis.ParallelAxes(s.k, body) {
+		if analysis.WindowOf(s.k, before, body, a.Var).Bounded() {
+			out = append(out, kernel.NewDirective("window", a.Var).Because("elsewhere all elements stay what they are"))
 		}
 	}
 	return out

@@ -15,9 +15,9 @@ import (
 // [Windows] in ir/kernel/analysis. What before computes has been written.
 func windows(g *emit.Func, k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block) map[kernel.Ref]analysis.Window {
 	out := map[kernel.Ref]analysis.Window{}
-	for _, v := range analysis.ParallelAxes(k, body) {
-		if g.Schedule.Find("window", v) != nil {
-			out[v] = analysis.WindowOf(k, before, body, v)
+	for _, a := range analysis.ParallelAxes(k, body) {
+		if g.Schedule.Find("window", a.Var) != nil {
+			out[a.Var] = analysis.WindowOf(k, before, body, a.Var)
 		}
 	}
 	return out

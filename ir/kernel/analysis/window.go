@@ -67,16 +67,13 @@ func WindowOf(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, v kern
 	return w
 }
 
-// ParallelAxes are the variables of the axes of a kernel, and of the parallel loops that stand in body, which is what
-// stands in its loops.
-func ParallelAxes(k *kernel.Kernel, body *kernel.Block) []kernel.Ref {
-	var out []kernel.Ref
-	for _, a := range k.Axes {
-		out = append(out, a.Var)
-	}
+// ParallelAxes are the axes of a kernel, and of the parallel loops that stand in body, which is what stands in its
+// loops.
+func ParallelAxes(k *kernel.Kernel, body *kernel.Block) []kernel.Axis {
+	out := slices.Clone(k.Axes)
 	for _, st := range body.Stmts {
-		if v := along(st); v != scalar.None {
-			out = append(out, v)
+		if along(st) != scalar.None {
+			out = append(out, st.(*kernel.Loop).Axis)
 		}
 	}
 	return out

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -57,6 +59,23 @@ func extentEstimate(e abi.Extent) float64 {
 		n /= float64(e.Div)
 	}
 	return max(n, 1)
+}
+
+// changedPart estimates how much is left to do of a kernel that works in place where its loops go over the part alone
+// that changes (Note [Windows] in ir/kernel/analysis): half along an axis of which one end is bounded, and one index
+// where both are.
+func changedPart(k *kernel.Kernel) float64 {
+	part := 1.0
+	before, body := transform.HoistInvariants(k)
+	for _, a := range analysis.ParallelAxes(k, body) {
+		switch w := analysis.WindowOf(k, before, body, a.Var); {
+		case w.Low != nil && w.High != nil:
+			part /= extentEstimate(a.Extent)
+		case w.Bounded():
+			part /= 2
+		}
+	}
+	return part
 }
 
 // operationsOf estimates the scalar operations for each index of the outermost axis.

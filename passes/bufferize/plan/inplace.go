@@ -205,6 +205,8 @@ func (fn *function) take(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, la
 			continue
 		}
 		merge(k, l, i, o)
+		part := changedPart(k)
+		l.Work, l.Bytes = int64(part*float64(l.Work)), int64(part*float64(l.Bytes))
 		fn.moved(r, old, buffer)
 		return true
 	}
