@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
@@ -131,26 +130,23 @@ func (t *tileGen) moveSum(name string, n, r, v int, p, far value.Value) {
 }
 
 // roundAmongSteps ends a tile, where it is there, whose sums are rounded: some rows after each step of the next one
-// from the second on. It returns the step after those.
+// from the second on. It returns the step after those. Where this code runs no sum was subnormal.
 func (t *tileGen) roundAmongSteps(st *kernel.Store, k chain, there value.Value,
 	step func(kk value.Value)) value.Value {
 	p, far := t.address(st.Param, st.At, chain{at: build.Int(build.I64, 0)}), t.rowStride(st.At)
-	normal := value.Value(t.Cur.NewICmp(enum.IPredEQ, t.Cur.NewLoad(build.I32, t.leasts), build.Int(build.I32, 0)))
-	t.When(t.Cur.NewAnd(there, t.Cur.NewXor(normal, constant.True)), t.epilogueOfScratch)
-	normal = t.Cur.NewAnd(there, normal)
 	const w = schedule.AMXRows
 	rowAt := func(kk value.Value) value.Value {
 		return t.Cur.NewSDiv(t.Sub(kk, build.Int(build.I64, w)), build.Int(build.I64, w/roundedAtOnce))
 	}
-	stop := t.Min(k.n, build.Int(build.I64, int64(t.h/roundedAtOnce+1)*w))
+	stop := t.Min(t.wholeTiles(k), build.Int(build.I64, int64(t.h/roundedAtOnce+1)*w))
 	t.For(build.Int(build.I64, w), stop, w, nil, func(kk value.Value, _ []value.Value) []value.Value {
 		step(kk)
-		t.When(normal, func() {
+		t.When(there, func() {
 			t.storeRoundedRows(rowAt(kk), p, far)
 		})
 		return nil
 	})
-	t.When(normal, func() {
+	t.When(there, func() {
 		rows := build.Int(build.I64, int64(t.h))
 		t.For(rowAt(stop), rows, roundedAtOnce, nil, func(r value.Value, _ []value.Value) []value.Value {
 			t.storeRoundedRows(r, p, far)
