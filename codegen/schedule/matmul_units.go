@@ -101,7 +101,8 @@ func (p *MatmulPlan) UnitWork() int64 {
 }
 
 // UnitAlign is the number of units at whose multiples calls begin: so many that copies take no more than half as long,
-// at most a whole outer part, and half of all units.
+// at most a whole outer part, and half of all units. Where products in tile registers have their columns cut, each call
+// copies all rows, or reads them, which takes no more than an eighth.
 func (p *MatmulPlan) UnitAlign() int64 {
 	outer, inner, byRows := p.Grid()
 	part := p.Size.K * p.Size.N / outer
@@ -111,9 +112,20 @@ func (p *MatmulPlan) UnitAlign() int64 {
 	if x, y := p.copies(); byRows && !x || !byRows && !y {
 		part = 0
 	}
-	copied := part * int64(profile.Base().Plan.Copied)
-	units := int64(1)
+	tuned := profile.Base().Plan
+	units, copied := int64(1), part*int64(tuned.Copied)
 	for units*2 <= min(inner, p.Units()/2) && units*p.UnitWork() < 2*copied {
+		units *= 2
+	}
+	if byRows || !p.AMX {
+		return units
+	}
+	again := 2 * p.Size.M * p.Size.K * int64(tuned.Copied)
+	if x, _ := p.copies(); !x {
+		bytes := int64(p.Kernel.Params[p.X.Main.Param].DType.Bytes())
+		again = 8 * p.Size.M * p.Size.K * bytes * int64(tuned.ReadAgain)
+	}
+	for units*2 <= min(outer*inner, p.Units()/2) && units*p.UnitWork() < again {
 		units *= 2
 	}
 	return units

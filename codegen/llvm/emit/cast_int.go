@@ -110,6 +110,8 @@ func (g *Func) intToFloat(t, from types.DType, w int, x value.Value) value.Value
 	switch {
 	case t == types.F64, t == types.F32 && (from != types.U64 || !g.byWords(w)):
 		return g.plainFloat(t, from, w, x)
+	case t == types.BF16 && from.Bits() == 8:
+		return g.intToFloat(types.F32, from, w, x) // a bf16 has all of it
 	case t == types.F16, from.Bits() < 32:
 		// An f32 has all of it, or is too large for an f16 anyway.
 		return g.roundStorage(t, g.intToFloat(types.F32, from, w, x), w)

@@ -172,6 +172,7 @@ type Plan struct {
 	BothArms      int
 	EvenUnits     int
 	Copied        int
+	ReadAgain     int
 }
 
 // Threads is about handing work to threads. Those of the base profile count, as for plans.

@@ -111,6 +111,7 @@ plan.near_bytes = 65536
 plan.both_arms = 8
 plan.even_units = 16
 plan.copied = 12
+plan.read_again = 1
 threads.op_time = 10
 threads.byte_time = 8
 threads.region_time = 5000
