@@ -27,11 +27,14 @@ import (
 //	%3: f32 = index %0, %1 {axes = [0]}
 func Ranks(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
-		r := &ranker{places: map[*ir.Op]place{}, params: map[*ir.Value]*ir.Block{}, owner: map[*ir.Block]*ir.Op{}}
-		if !r.find(f.Body) {
+		sorts := false
+		ir.Walk(f.Body, func(op *ir.Op) { sorts = sorts || isSort(op) })
+		if !sorts {
 			continue
 		}
-		r.uses = ir.Uses(f.Body)
+		r := &ranker{uses: ir.Uses(f.Body), places: map[*ir.Op]place{}, params: map[*ir.Value]*ir.Block{},
+			owner: map[*ir.Block]*ir.Op{}}
+		r.find(f.Body)
 		ir.WalkBlocks(f.Body, func(b *ir.Block) { r.block(b, remark) })
 	}
 	return nil
@@ -56,22 +59,19 @@ type ranker struct {
 	owner  map[*ir.Block]*ir.Op    // the operation whose region it is
 }
 
-// find notes where everything is, and reports whether there are sorts.
-func (r *ranker) find(body *ir.Block) bool {
-	sorts := false
+// find notes where everything is.
+func (r *ranker) find(body *ir.Block) {
 	ir.WalkBlocks(body, func(b *ir.Block) {
 		for _, p := range b.Params {
 			r.params[p] = b
 		}
 		for i, op := range b.Ops {
 			r.places[op] = place{b, i}
-			sorts = sorts || isSort(op)
 			for _, region := range op.Regions {
 				r.owner[region] = op
 			}
 		}
 	})
-	return sorts
 }
 
 func isSort(op *ir.Op) bool { return op.Def == ops.Sort || op.Def == ops.Argsort }
@@ -86,7 +86,7 @@ func (r *ranker) block(b *ir.Block, remark Remark) {
 		}
 		d := &ranksRead{axis: int(op.Int("axis")), first: len(b.Ops)}
 		known := r.read(b, op.Result(), d.axis, d)
-		if ranges := len(d.sizes) + len(d.runs); !known || ranges == 0 || ranges > mostRanges || d.covers(op.Type()) {
+		if !known || d.ranges() == 0 || d.covers(op.Type()) {
 			continue
 		}
 		hoisted, ok := r.computed(b, d, moved)
@@ -140,12 +140,14 @@ func (r *ranker) read(b *ir.Block, v *ir.Value, axis int, d *ranksRead) bool {
 		case ops.Index, ops.DynamicSlice:
 			known = r.positions(b, u.Op, axis, d)
 		}
-		if !known {
+		if !known || d.ranges() > mostRanges {
 			return false
 		}
 	}
 	return true
 }
+
+func (d *ranksRead) ranges() int { return len(d.sizes) + len(d.runs) }
 
 // within is the number of the operation of block b that op is or has in its regions.
 func (r *ranker) within(b *ir.Block, op *ir.Op) int {

@@ -97,6 +97,18 @@ func (c *code) move(to, from, n value.Value) {
 	})
 }
 
+// neighbours reports that each of n elements and the one behind it, of more than a vector, fulfil a condition.
+func (c *code) neighbours(source, n value.Value, in func(x, y value.Value) value.Value) value.Value {
+	pairs, w := c.Cur.NewSub(n, c.int(1)), int64(c.w)
+	at := func(i value.Value) value.Value {
+		return in(c.load(source, i), c.load(source, c.Cur.NewAdd(i, c.int(1))))
+	}
+	end := c.RoundDown(pairs, w)
+	there := c.Cur.NewICmp(enum.IPredEQ, c.firstNot(pairs, at), end)
+	// The last ones are looked at again.
+	return c.Cur.NewAnd(there, c.every(at(c.Cur.NewSub(pairs, c.int(w)))))
+}
+
 // arranged is the function that sorts a row of at least a vector that ascends or descends, and reports that it did.
 func (c *code) arranged() *lir.Func {
 	p := lt.NewPointer(c.t)
@@ -105,22 +117,14 @@ func (c *code) arranged() *lir.Func {
 	params := []*lir.Param{data, source, spare, n}
 	return c.helper(c.Module, "arranged", build.I1, params, func(c *code) value.Value {
 		w := int64(c.w)
-		// Each element but the last is compared with its neighbour, the last ones of them again.
-		pairs := c.Cur.NewSub(n, c.int(1))
-		holds := func(in func(x, y value.Value) value.Value) value.Value {
-			at := func(i value.Value) value.Value {
-				return in(c.load(source, i), c.load(source, c.Cur.NewAdd(i, c.int(1))))
-			}
-			end := c.RoundDown(pairs, w)
-			there := c.Cur.NewICmp(enum.IPredEQ, c.firstNot(pairs, at), end)
-			return c.Cur.NewAnd(there, c.every(at(c.Cur.NewSub(pairs, c.int(w)))))
-		}
-		return c.IfElse(holds(c.notAfter), func() []value.Value {
+		return c.IfElse(c.neighbours(source, n, c.notAfter), func() []value.Value {
 			c.When(c.Cur.NewICmp(enum.IPredNE, data, source), func() { c.move(data, source, n) })
 			return []value.Value{constant.True}
 		}, func() []value.Value {
 			// Equal elements may change their places, but for zeros of both signs.
-			falls := holds(func(x, y value.Value) value.Value { return c.Cur.NewOr(c.before(y, x), c.same(x, y)) })
+			falls := c.neighbours(source, n, func(x, y value.Value) value.Value {
+				return c.Cur.NewOr(c.before(y, x), c.same(x, y))
+			})
 			c.When(falls, func() {
 				here := c.Cur.NewICmp(enum.IPredEQ, data, source)
 				to := c.Cur.NewSelect(here, spare, data)

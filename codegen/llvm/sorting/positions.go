@@ -42,6 +42,20 @@ func (c *code) none() []value.Value {
 // positions writes the function.
 func (c *code) positions(r request) {
 	all := func() { c.Cur.NewCall(c.places(), r.data, r.source, r.spare, r.n) }
+	long := c.Cur.NewICmp(enum.IPredSGT, r.n, c.int(c.fits()))
+	ascends := c.IfElse(long, func() []value.Value {
+		return []value.Value{c.neighbours(r.source, r.n, c.notAfter)}
+	}, func() []value.Value { return []value.Value{constant.False} })[0]
+	c.Branch(ascends, func() {
+		c.For(c.int(0), r.n, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+			c.Cur.NewStore(i, c.at(r.data, i))
+			return nil
+		})
+	}, func() { c.unorderedPositions(r, all) })
+}
+
+// unorderedPositions gives the positions of keys that do not ascend; all finds all of them.
+func (c *code) unorderedPositions(r request, all func()) {
 	c.Branch(c.Cur.NewICmp(enum.IPredEQ, r.many, c.int(0)), all, func() {
 		// All ranks from the first to the last that are asked for.
 		lesser := func(x, y value.Value) value.Value {
