@@ -210,10 +210,11 @@ var samples = map[int][]int64{
 }
 
 // median is the function that gives a pivot of a part: of a few vectors from all over it the medians of three, and so
-// on.
+// on. Of a long part it says whether none of them is below the pivot, too.
 func (c *code) median() *lir.Func {
 	from, n := lir.NewParam("from", lt.NewPointer(c.t)), lir.NewParam("n", build.I64)
-	return c.helper(c.Module, "median", c.t, []*lir.Param{from, n}, func(c *code) value.Value {
+	result := lt.NewStruct(c.t, build.I1)
+	return c.helper(c.Module, "median", result, []*lir.Param{from, n}, func(c *code) value.Value {
 		middle := func(x []value.Value) value.Value {
 			low, high := c.least(x[0], x[1]), c.most(x[0], x[1])
 			return c.most(low, c.least(high, x[2]))
@@ -226,12 +227,17 @@ func (c *code) median() *lir.Func {
 			return x
 		}
 		sampled := c.int(int64(c.Machine.Profile.Sort.Sampled))
-		x := c.IfElse(c.Cur.NewICmp(enum.IPredSLT, n, sampled), func() []value.Value {
-			return []value.Value{middle(sample(3))}
+		found := c.IfElse(c.Cur.NewICmp(enum.IPredSLT, n, sampled), func() []value.Value {
+			return []value.Value{middle(sample(3)), c.splat(c.lowest())}
 		}, func() []value.Value {
 			x := sample(9)
-			return []value.Value{middle([]value.Value{middle(x[:3]), middle(x[3:6]), middle(x[6:])})}
-		})[0]
+			low := x[0]
+			for _, x := range x[1:] {
+				low = c.least(low, x)
+			}
+			return []value.Value{middle([]value.Value{middle(x[:3]), middle(x[3:6]), middle(x[6:])}), low}
+		})
+		x := found[0]
 		for _, step := range []int{(c.w + 2) / 3, 1} {
 			turned := []value.Value{x}
 			for i := 1; i < 3; i++ {
@@ -239,8 +245,17 @@ func (c *code) median() *lir.Func {
 			}
 			x = middle(turned)
 		}
-		return c.Cur.NewExtractElement(x, build.Int(build.I32, 0))
+		pivot := c.Cur.NewExtractElement(x, build.Int(build.I32, 0))
+		lower := c.bits(c.before(found[1], c.splat(pivot)))
+		both := c.Cur.NewInsertValue(constant.NewUndef(result), pivot, 0)
+		return c.Cur.NewInsertValue(both, c.Cur.NewICmp(enum.IPredEQ, lower, c.int(0)), 1)
 	})
+}
+
+// pivot gives what median does.
+func (c *code) pivot(from, n value.Value) (pivot, lowest value.Value) {
+	both := c.Cur.NewCall(c.median(), from, n)
+	return c.Cur.NewExtractValue(both, 0), c.Cur.NewExtractValue(both, 1)
 }
 
 // middle is the function that gives the number in the middle between the least and the greatest element of a part.

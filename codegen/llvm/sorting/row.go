@@ -37,6 +37,9 @@ const (
 	pending   = 64
 )
 
+// glance is the binary logarithm of the part of a row that is looked at before it is cut.
+const glance = 4
+
 // row sorts a row.
 func (c *code) row(r request) {
 	long := c.Cur.NewICmp(enum.IPredSGT, r.n, c.int(c.fits()))
@@ -89,11 +92,13 @@ func (c *code) quicksort(r request) {
 
 	c.Cur = cut
 	guess := c.Cur.NewICmp(enum.IPredSGT, p.cuts, zero)
-	pivot := c.IfElse(guess, func() []value.Value {
-		return []value.Value{c.Cur.NewCall(c.median(), from, p.n)}
+	chosen := c.IfElse(guess, func() []value.Value {
+		pivot, lowest := c.pivot(from, p.n)
+		return []value.Value{pivot, lowest}
 	}, func() []value.Value {
-		return []value.Value{c.Cur.NewCall(c.middle(), from, p.n)}
-	})[0]
+		return []value.Value{c.Cur.NewCall(c.middle(), from, p.n), constant.False}
+	})
+	pivot, lowest := chosen[0], chosen[1]
 	lows, equals := c.NewBlock(), c.NewBlock()
 	least := c.Cur.NewICmp(enum.IPredEQ, c.word(pivot), p.least)
 	c.Cur.NewCondBr(c.Cur.NewOr(least, c.Cur.NewCall(c.begins(), from, pivot)), equals, lows)
@@ -112,7 +117,15 @@ func (c *code) quicksort(r request) {
 	again(c.above(p, pivot, c.Cur.NewAdd(run, same)), depth)
 
 	c.Cur = lows
-	found := c.Cur.NewCall(c.partition(below), place, other, from, p.n, pivot)
+	found := c.IfElse(lowest, func() []value.Value {
+		// Perhaps nothing is below it. If nothing is above, either, what equals it is.
+		many := c.Cur.NewCall(c.partition(upto), place, other, from, p.n, pivot)
+		return c.If(c.Cur.NewICmp(enum.IPredEQ, many, p.n), []value.Value{many}, func() []value.Value {
+			return []value.Value{c.Cur.NewCall(c.partition(below), place, other, place, p.n, pivot)}
+		})
+	}, func() []value.Value {
+		return []value.Value{c.Cur.NewCall(c.partition(below), place, other, from, p.n, pivot)}
+	})[0]
 	split.from(c, append(p.values(), depth, pivot, found)...)
 
 	c.Cur = split.block
@@ -252,7 +265,7 @@ func (c *code) lowest() constant.Constant {
 // where it is cut, by split. push has a part wait, and gives how many do.
 //
 // A row that is not sorted in its own memory is looked at while it is cut. If there are such numbers, the cut was for
-// nothing.
+// nothing; so it is not tried where they are at the beginning of the row.
 func (c *code) special(r request, whole part, again func(p part, top value.Value), split *join,
 	push func(p part) value.Value) {
 	zero := c.int(0)
@@ -262,12 +275,17 @@ func (c *code) special(r request, whole part, again func(p part, top value.Value
 		return c.Cur.NewAnd(c.Cur.NewICmp(enum.IPredEQ, c.Cur.NewAnd(found, c.int(isNaN)), zero),
 			c.Cur.NewICmp(enum.IPredNE, both, c.int(isZero|isMinusZero)))
 	}
-	here, cuts, plain := c.NewBlock(), c.NewBlock(), c.NewBlock()
+	here, begin, cuts, plain := c.NewBlock(), c.NewBlock(), c.NewBlock(), c.NewBlock()
 	long := c.Cur.NewICmp(enum.IPredSGT, r.n, c.int(c.fits()))
-	c.Cur.NewCondBr(c.Cur.NewAnd(long, c.Cur.NewICmp(enum.IPredNE, r.data, r.source)), cuts, here)
+	c.Cur.NewCondBr(c.Cur.NewAnd(long, c.Cur.NewICmp(enum.IPredNE, r.data, r.source)), begin, here)
+
+	c.Cur = begin
+	pivot, lowest := c.pivot(r.source, r.n)
+	few := c.Cur.NewLShr(r.n, c.int(glance))
+	clean := looked(c.Cur.NewCall(c.look(), r.source, few))
+	c.Cur.NewCondBr(c.Cur.NewAnd(clean, c.Cur.NewXor(lowest, constant.True)), cuts, here)
 
 	c.Cur = cuts
-	pivot := c.Cur.NewCall(c.median(), r.source, r.n)
 	result := c.Cur.NewCall(c.partition(first), r.data, r.spare, r.source, r.n, pivot)
 	found := value.Value(c.Cur.NewLShr(result, c.int(foundAt)))
 	done, failed := c.NewBlock(), c.NewBlock()

@@ -28,7 +28,8 @@ import (
 // Where nothing is below the pivot it is the least element. Then those that equal it are taken out, which are sorted;
 // so rows of few different elements take a time that is linear in their length. The pivot of a cut is the least element
 // of the upper part, so that it is known to be the least when it is the pivot there again, before anything is cut. A
-// pivot is a median of a few elements.
+// pivot is a median of a few elements; where none of these is below it, what equals it is taken out before it is known
+// to be the least.
 // After twice as many cuts as halves would take it is instead the middle between the least element and the greatest, as
 // numbers of their bits, so that no row needs more cuts after each other than a key has bits.
 //
