@@ -31,9 +31,9 @@ type RowPull interface {
 	// Read gives an element; Write sets one. The index is an I64 in range.
 	Read(m Memory, i scalar.Ref) scalar.Ref
 	Write(m Memory, i, value scalar.Ref)
-	// Pitch is how far elements of a row lie from each other in the memory of a result, where rows that are written
-	// together lie side by side: element i of row w is then number i*Pitch + w of it.
-	Pitch(m Memory) int64
+	// Pitch is how far elements lie from each other in the memory of a result, where several rows are written together:
+	// element i of row w is number i*along + w*across of it.
+	Pitch(m Memory) (along, across int64)
 	// Each runs body for i from 0 up to n and carries a state.
 	Each(n types.Dim, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) []scalar.Ref) []scalar.Ref
 	// Shared reports that threads share the work on one row, so that Apart is worth more work in all.

@@ -16,7 +16,8 @@ import (
 // pass, which writes the result, goes through the digits, so that it knows both.
 //
 // Where the lines lie in order one behind the other, as those of a transposed matrix do, the panel is copied to near
-// memory first, by squares that are transposed in registers.
+// memory first, by squares that are transposed in registers. So is one of short lines along the last axis, which are no
+// vectors themselves, and its result is copied back by such squares.
 
 const (
 	// PanelBytes are the bytes of neighbours in a panel at least, a line of the caches.
@@ -24,25 +25,44 @@ const (
 	// panelLines are the lines at most, and panelNear the bytes of memory that a panel of more than one takes at most.
 	panelLines = 16
 	panelNear  = 32 << 10
+	// shortLine is the longest line along the last axis that goes in panels, and shortLines the lines of the caches
+	// that these have at most.
+	shortLine  = 32
+	shortLines = 2
 )
+
+// across is the axis along which the lines of a panel lie side by side.
+func across(op *ir.Op) int64 {
+	last := int64(op.Type().Rank() - 1)
+	if op.Int("axis") == last {
+		return last - 1
+	}
+	return last
+}
 
 // FourierPanel is how many lines of an operation go together: many where they are short, which reads and writes long
 // pieces of memory.
 func FourierPanel(op *ir.Op) int64 {
 	t := op.Type()
-	axis := op.Int("axis")
-	if axis == int64(t.Rank()-1) {
+	axis, across := op.Int("axis"), across(op)
+	if across < 0 {
 		return 1
 	}
-	for _, d := range t.Shape[axis:] {
+	for _, d := range t.Shape[min(axis, across):] {
 		if _, known := d.Const(); !known {
 			return 1
 		}
 	}
 	n, _ := t.Shape[axis].Const()
-	columns, _ := t.Shape[t.Rank()-1].Const()
+	columns, _ := t.Shape[across].Const()
 	line := int64(PanelBytes / t.Elem.Bytes())
 	lines := min(max(panelNear/(2*n*PanelBytes), 1), panelLines, (columns+line-1)/line)
+	if across < axis {
+		if n == 1 || n > shortLine || columns < line {
+			return 1
+		}
+		lines = min(lines, shortLines)
+	}
 	for k := lines; k > 0; k-- {
 		if columns%(k*line) == 0 { // all panels are whole
 			return k * line
@@ -59,22 +79,30 @@ type fourierPanel struct {
 	panel  int64 // the columns for which near memory has room
 	width  int64 // those that there are
 	near   parts
+	result parts        // where the last pass writes: the result, or near memory that is copied to it
 	first  []scalar.Ref // the index of the first column
 	column scalar.Ref   // the place in the panel of the one that is transformed, whose index is at
 }
 
 // fourierColumns writes panels: whole ones, and one of fewer columns where their number leaves that.
 func fourierColumns(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
-	last := op.Type().Rank() - 1
-	columns, _ := op.Type().Shape[last].Const()
+	across := across(op)
+	columns, _ := op.Type().Shape[across].Const()
 	r := &fourierPanel{fourierRow: &fourierRow{p: p, op: op}, panel: FourierPanel(op), first: at,
-		near: parts{re: ir.NoMemory, im: ir.NoMemory}}
+		near: parts{re: ir.NoMemory, im: ir.NoMemory}, result: parts{re: ir.ResultRow, im: ir.ResultRow + 1}}
 	r.n, r.stages = fourierStages(op)
 	passes := fourierPasses(r.stages, p.Shared())
-	copied := r.ordered()
-	if len(passes) > 1 || copied {
+	near := func() parts {
 		m := p.Near(op.Type().Elem, types.Lit(2*r.n*r.panel))
-		r.near = parts{re: m, im: m, behind: r.n * r.panel}
+		return parts{re: m, im: m, behind: r.n * r.panel}
+	}
+	short := across < op.Int("axis") && !p.Shared()
+	copied := short || r.ordered()
+	if len(passes) > 1 || copied {
+		r.near = near()
+	}
+	if short {
+		r.result = near()
 	}
 	fewer := columns % r.panel
 	switch {
@@ -83,7 +111,7 @@ func fourierColumns(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 	case fewer == 0:
 		r.write(r.panel, passes, copied)
 	default:
-		whole := p.E().Le(at[last], p.E().Int(types.I64, columns-r.panel))
+		whole := p.E().Le(at[across], p.E().Int(types.I64, columns-r.panel))
 		p.When(whole, func() { r.write(r.panel, passes, copied) })
 		p.When(p.E().Not(whole), func() { r.write(fewer, passes, copied) })
 	}
@@ -110,16 +138,20 @@ func (r *fourierPanel) write(width int64, passes []fourierPass, copied bool) {
 		r.from = r.near
 	}
 	if len(passes) == 0 { // columns of one number
-		r.to = parts{re: ir.ResultRow, im: ir.ResultRow + 1}
+		r.to = r.result
 		r.across(func() { r.store(zero, 0, r.load(zero, 0)) })
 	}
 	for i, f := range passes {
 		r.to = r.near
 		if i == len(passes)-1 {
-			r.to = parts{re: ir.ResultRow, im: ir.ResultRow + 1}
+			r.to = r.result
 		}
 		r.pass(f)
 		r.from = r.to
+	}
+	if r.result.re != ir.ResultRow {
+		r.to = parts{re: ir.ResultRow, im: ir.ResultRow + 1}
+		r.across(func() { r.each(r.n, zero, func(j affine) { r.store(j, 0, r.load(j, 0)) }) })
 	}
 }
 
@@ -130,9 +162,9 @@ func (r *fourierPanel) across(body func()) {
 
 // in writes what is done with the column at a place in the panel.
 func (r *fourierPanel) in(w scalar.Ref, body func()) {
-	last := len(r.first) - 1
+	k := across(r.op)
 	r.column = w
-	r.at = ir.Moved(r.first, int64(last), r.p.E().Add(r.first[last], w))
+	r.at = ir.Moved(r.first, k, r.p.E().Add(r.first[k], w))
 	body()
 }
 
@@ -230,13 +262,13 @@ func (r *fourierPanel) store(i affine, plus int64, x number) {
 
 // place is where the number at an index of the column lies in memory.
 func (r *fourierPanel) place(m ir.Memory, i affine, plus int64) affine {
-	pitch := r.panel
-	if m != r.near.re {
-		pitch = r.p.Pitch(m)
+	along, across := r.panel, int64(1)
+	if m != r.near.re && (m != r.result.re || m == ir.ResultRow) {
+		along, across = r.p.Pitch(m)
 	}
-	at := affine{p: r.p, plus: (i.plus + plus) * pitch}
+	at := affine{p: r.p, plus: (i.plus + plus) * along}
 	for k, x := range i.of {
-		at = at.and(pitch*i.by[k], x)
+		at = at.and(along*i.by[k], x)
 	}
-	return at.and(1, r.column)
+	return at.and(across, r.column)
 }

@@ -153,6 +153,47 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
+// short are ways to transform many lines of few numbers, which go together: a whole number of panels of f64 and not,
+// operands in memory and computed ones, results that nobody asks for.
+var short = []form{
+	{"many lines", "fn f(x: T[32, N], y: T[32, N]) -> T[2, 32, N] = fourier(x, y)",
+		func(n int64) []int64 { return []int64{32, n} }},
+	{"lines of what is computed", "fn f(x: T[21, N], y: T[21, N]) -> T[21, N] = " +
+		"{ let z = fourier(x .* 2.0, x .+ y); z[0] .- z[1] }", func(n int64) []int64 { return []int64{21, n} }},
+	{"the inverse in two boxes", "fn f(x: T[2, 19, N], y: T[2, 19, N]) -> T[2, 19, N] = " +
+		"fourier(x, y, inverse = true)[1]", func(n int64) []int64 { return []int64{2, 19, n} }},
+	{"many real lines", "fn f(x: T[24, N], y: T[24, N]) -> T[2, 24, H] = fourier_real(x .- y)",
+		func(n int64) []int64 { return []int64{24, n} }},
+	{"many real lines back", "fn f(x: T[17, H], y: T[17, H]) -> T[17, M] = fourier_real_inverse(x, y)",
+		func(n int64) []int64 { return []int64{17, n/2 + 1} }},
+}
+
+func TestShortLines(t *testing.T) {
+	cpus := devices.Targets(t)
+	rng := rand.New(rand.NewPCG(8, 13))
+	for i, n := range []int64{2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 18, 20, 24, 25, 30, 32, 36, 48, 60, 64} {
+		for k, f := range short {
+			if testing.Short() && (i+k)%2 > 0 {
+				continue
+			}
+			elem := []string{"f64", "f32", "f64", "f32", "bf16"}[(i+2*k)%5]
+			src := f.source(elem, n)
+			args := []*tensor.Tensor{random(t, rng, dtypes[elem], f.shape(n)), random(t, rng, dtypes[elem], f.shape(n))}
+			name := fmt.Sprintf("%s of %d %s", f.name, n, elem)
+			want := call(t, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
+			cpu := cpus[(i+2*k)%len(cpus)]
+			differ(t, name+" on "+cpu, call(t, src, engine.Options{Threads: 2, SplitAll: true,
+				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args), want)
+			if devices.Takes(i+3*k, 4) {
+				differ(t, name+" on a device", call(t, src, engine.Options{Backend: devices.Backend()}, args), want)
+			}
+			for _, a := range args {
+				a.Close()
+			}
+		}
+	}
+}
+
 // TestAccuracy: the result is near the exact one, by the root of the mean square.
 func TestAccuracy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

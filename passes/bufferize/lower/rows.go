@@ -55,20 +55,24 @@ func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 	if op.Def.Panel != nil {
 		panel = op.Def.Panel(op)
 	}
+	across := last // the axis along which rows of a panel lie side by side
+	if axis == last {
+		across--
+	}
 	var steps []types.Dim // of the memory of the results, along the parallel axes
 	strides := RowMajor(shape)
 	for k, d := range shape {
 		switch {
 		case k == axis:
 			at[k] = scalar.None
-		case k == last && panel > 1:
+		case k == across && panel > 1:
 			n, _ := d.Const()
 			at[k] = b.E().Int(types.I64, 0)
 			if n > panel {
 				i := b.axis(axisScope, 0, d, panel)
 				at[k] = b.E().Mul(i, b.E().Int(types.I64, panel))
 				rows, index = append(rows, types.Lit((n+panel-1)/panel)), append(index, i)
-				steps = append(steps, types.Lit(panel))
+				steps = append(steps, MustMul(types.Lit(panel), strides[across]))
 			}
 		case d.IsConst(1):
 			at[k] = b.E().Int(types.I64, 0)
@@ -82,6 +86,7 @@ func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 		out := &rowMemory{buffer: result, step: strides[axis], strides: steps}
 		if panel > 1 {
 			out.pitch, _ = strides[axis].Const()
+			out.apart, _ = strides[across].Const()
 			out.step = types.Lit(1)
 		}
 		r.memory = append(r.memory, out)
@@ -89,7 +94,7 @@ func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 	for i, result := range results {
 		if result < 0 {
 			r.memory[i] = r.memory[r.Near(op.Results[i].Type.Elem, MustMul(shape[axis], types.Lit(panel)))]
-			r.memory[i].pitch = panel
+			r.memory[i].pitch, r.memory[i].apart = panel, 1
 		}
 	}
 	op.Def.Rows(r, op, at)
@@ -104,6 +109,7 @@ type rowMemory struct {
 	strides []types.Dim // along the parallel axes
 	step    types.Dim   // between neighbours in the row
 	pitch   int64       // of a panel of rows, between neighbours in one of them
+	apart   int64       // and between those in two rows side by side
 	operand *kernel.Line
 }
 
@@ -155,7 +161,9 @@ func (r *rowBody) nearUpTo(bytes int64, t types.DType, n types.Dim) ir.Memory {
 }
 
 // Pitch implements ir.RowPull.
-func (r *rowBody) Pitch(m ir.Memory) int64 { return r.memory[m].pitch }
+func (r *rowBody) Pitch(m ir.Memory) (along, across int64) {
+	return r.memory[m].pitch, r.memory[m].apart
+}
 
 // address is the place of element i of a row's memory.
 func (r *rowBody) address(m ir.Memory, i kernel.Ref) (*rowMemory, kernel.Access, []kernel.Ref) {
