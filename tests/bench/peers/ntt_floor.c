@@ -2,6 +2,11 @@
 // vectors, four between a load and a store in the first-level cache, with the same factors for all, without shuffles,
 // quotients of factors, residues at the end, or memory. Nothing that is made of these pairs takes less.
 //
+// Then the same of 8 rows of 65536: a pass over the row from the operand to spare memory, and 16 parts of 4096 that stay in
+// the first-level cache until the last of their three passes writes the result, and reads a factor for each vector, as the
+// stages between the elements of vectors do. That without any pair, and with the rest of what these stages take for each
+// vector: four shuffles, three halves of a quotient and a residue.
+//
 //   clang -O2 -march=native tests/bench/peers/ntt_floor.c -o floor && ./floor
 #include <immintrin.h>
 #include <stdint.h>
@@ -41,6 +46,43 @@ static V row[512], k[8]; // what a stage knows of its factor and of the modulus
     _Pragma("GCC unroll 16") for (int m = 0; m < 8; m++) PAIR(x[2 * m], x[2 * m + 1]) \
     _Pragma("GCC unroll 16") for (int m = 0; m < 16; m++) row[i + 32 * m] = x[m]; \
   } }
+#define STAGES(PAIR) \
+    _Pragma("GCC unroll 16") for (int m = 0; m < 8; m++) PAIR(x[m], x[m + 8]) \
+    _Pragma("GCC unroll 16") for (int m = 0; m < 8; m++) PAIR(x[m + m / 4 * 4], x[m + m / 4 * 4 + 4]) \
+    _Pragma("GCC unroll 16") for (int m = 0; m < 8; m++) PAIR(x[m + m / 2 * 2], x[m + m / 2 * 2 + 2]) \
+    _Pragma("GCC unroll 16") for (int m = 0; m < 8; m++) PAIR(x[2 * m], x[2 * m + 1])
+#define LONG(NAME, PAIR, REST) __attribute__((noinline)) static void NAME(void) { \
+  for (int r = 0; r < 8; r++) { \
+    for (int i = 0; i < 512; i++) { \
+      V x[16]; \
+      _Pragma("GCC unroll 16") for (int m = 0; m < 16; m++) x[m] = operand[r][i + 512 * m]; \
+      STAGES(PAIR) \
+      _Pragma("GCC unroll 16") for (int m = 0; m < 16; m++) spare[i + 512 * m] = x[m]; \
+    } \
+    for (int part = 0; part < 16; part++) for (int pass = 0; pass < 3; pass++) for (int i = 0; i < 32; i++) { \
+      V x[16], *from = spare + 512 * part, *to = pass < 2 ? from : result[r] + 512 * part; \
+      _Pragma("GCC unroll 16") for (int m = 0; m < 16; m++) x[m] = from[i + 32 * m]; \
+      if (pass == 2) { \
+        _Pragma("GCC unroll 16") for (int m = 0; m < 16; m++) x[m] = ADD(x[m], table[r][512 * part + i + 32 * m]); \
+      } \
+      STAGES(PAIR) \
+      if (pass == 2) { REST } \
+      _Pragma("GCC unroll 16") for (int m = 0; m < 16; m++) to[i + 32 * m] = x[m]; \
+    } \
+  } }
+#define NOTHING(x, y)
+#define SHUFFLE(a, b) { V u = _mm512_permutex2var_epi64(a, k[6], b); b = _mm512_permutex2var_epi64(a, k[7], b); a = u; }
+#define REST _Pragma("GCC unroll 16") for (int m = 0; m < 16; m += 2) { \
+    SHUFFLE(x[m], x[m + 1]) SHUFFLE(x[m], x[m + 1]) SHUFFLE(x[m], x[m + 1]) SHUFFLE(x[m], x[m + 1]) \
+    x[m] = HI(HI(x[m], x[m + 1], k[0]), x[m + 1], k[2]), x[m + 1] = HI(x[m + 1], x[m], k[3]); \
+    RESIDUE(x[m]) RESIDUE(x[m + 1]) }
+#define RESIDUE(x) { V q = HI(ZERO, x, k[0]), y = LO(x, q, k[1]); x = _mm512_min_epu64(y, SUB(y, k[4])); }
+static V operand[8][8192], table[8][8192], result[8][8192], spare[8192];
+LONG(longFewest, SHORT, )
+LONG(longHalves, HALVES, )
+LONG(longNothing, NOTHING, )
+LONG(wholeFewest, SHORT, REST)
+LONG(wholeHalves, HALVES, REST)
 TRANSFORM(least, LEAST)
 TRANSFORM(fewest, SHORT)
 TRANSFORM(words, WORDS)
@@ -64,5 +106,18 @@ int main(void) {
       t = now() - t;
       if (t < ways[i].best) ways[i].best = t;
     }
-  for (int i = 0; i < 4; i++) printf("%-42s %6.2f us, %.2f ns a pair\n", ways[i].name, ways[i].best, ways[i].best * 1e3 / 3072);
+  struct { const char *name; void (*run)(void); double best; } rows[] = {
+    {"8 rows of 65536, without pairs", longNothing, 1e9}, {"below 2^50, pairs", longFewest, 1e9},
+    {"below 2^50, with the rest", wholeFewest, 1e9}, {"below 2^60, pairs", longHalves, 1e9},
+    {"below 2^60, with the rest", wholeHalves, 1e9}};
+  for (int r = 0; r < 500; r++)
+    for (int i = 0; i < 5; i++) {
+      double t = now();
+      rows[i].run();
+      t = now() - t;
+      if (t < rows[i].best) rows[i].best = t;
+    }
+  for (int i = 0; i < 5; i++) printf("%-42s %6.0f us\n", rows[i].name, rows[i].best);
+  for (int i = 0; i < 4; i++)
+    printf("%-42s %6.2f us, %.2f ns a pair\n", ways[i].name, ways[i].best, ways[i].best * 1e3 / 3072);
 }
