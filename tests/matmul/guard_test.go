@@ -36,6 +36,7 @@ func TestGuards(t *testing.T) {
 		{"f32", "n < i", 1}, {"f64", "j <= n", 1}, {"i32", "i > n && (j > n && j < M)", 3},
 		{"f32", "i > n || j > n", 0}, {"f32", "i > n && j > i", 2}, {"f64", "i - 2 > n && j == n", 0},
 		{"f64", "j > n && j <= i", 2}, {"f32", "i < j", 1},
+		{"f64", "j - 1 < i", 0}, {"f32", "i > n && i > 2 * j", 1},
 	} {
 		src := strings.NewReplacer("T[", c.elem+"[", "GUARD", c.guard).Replace(step)
 		if c.elem == "i32" {

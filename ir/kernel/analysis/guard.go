@@ -101,15 +101,39 @@ func (f *guardFinder) conjuncts(cond kernel.Ref) {
 		}
 	case scalar.Lt, scalar.Le:
 		first, last := f.index(args[0]), f.index(args[1])
-		same := func(axis, ref kernel.Ref) bool { return axis != scalar.None || f.Deps[ref] == 0 }
+		same := func(axis, ref kernel.Ref) bool { return axis != scalar.None || f.dep(ref) == 0 }
 		if first == last || !same(first, args[0]) || !same(last, args[1]) {
 			return
 		}
-		g := Guard{Cond: cond, Dep: f.Deps.Of(let), LastRow: last == f.RowVar(), LastColumn: last == f.Col.Var}
+		g := Guard{Cond: cond, Dep: f.dep(cond), LastRow: last == f.RowVar(), LastColumn: last == f.Col.Var}
 		if f.need(cond, &g.Stmts) {
 			f.out = append(f.out, g)
 		}
 	}
+}
+
+// dep is on which axes ref depends. Deps knows that of what stands before the chains alone.
+func (f *guardFinder) dep(ref kernel.Ref) kernel.Dep {
+	switch {
+	case ref == f.Col.Var:
+		return kernel.OnColumn
+	case ref == f.RowVar():
+		return kernel.OnRow
+	}
+	let, ok := f.defs[ref].(*kernel.Let)
+	switch {
+	case f.there[ref]:
+		return 0
+	case !ok:
+		return kernel.OnRow | kernel.OnColumn
+	}
+	var on kernel.Dep
+	for _, a := range let.In.Args {
+		if a != scalar.None {
+			on |= f.dep(a)
+		}
+	}
+	return on
 }
 
 // index is the variable of the rows or of the columns that ref is, perhaps as an i32, which every extent fits; else
