@@ -20,11 +20,11 @@ func unswitch(g *emit.Func, body *kernel.Block, loops func(body *kernel.Block)) 
 	}
 	c := d.On
 	of := func(arm string) *kernel.Directive { return kernel.Directives(d.Sub).Find(arm, scalar.None) }
-	before := g.Env[c]
+	before, in := g.Env[c], g.Lets[c]
 	settled := func(arm string, taken bool) {
 		g.Env[c] = emit.Val{V: constant.NewBool(taken)}
 		g.Within(of(arm), func() { unswitch(g, transform.TakeArm(body, c, taken), loops) })
-		g.Env[c] = before
+		g.Env[c], g.Lets[c] = before, in // the way has its own
 	}
 	if of("then") == nil { // all may go the second way
 		settled("else", false)
