@@ -29,6 +29,9 @@ func Large(seed uint64) string {
 	if seed >= changesSince {
 		forms = append(forms, (*large).changes, (*large).oddSums)
 	}
+	if seed >= vectorsSince {
+		forms = append(forms, (*large).byVector, (*large).byVector, (*large).byVector, (*large).remainders)
+	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
 }
@@ -45,6 +48,9 @@ const startsSince = 1 << 22
 
 // changesSince is the same for products that change parts of a matrix, and for sums over several axes.
 const changesSince = 1 << 23
+
+// vectorsSince is the same for long rows by a vector, and for remainders of floats.
+const vectorsSince = 1 << 24
 
 type large struct {
 	r      *rand.Rand
@@ -584,4 +590,29 @@ func (l *large) oddSums() (text, result string) {
 		return fmt.Sprintf("sum(%s, axis = (1, 2))", x), tensorOf(elem, shape[0])
 	}
 	return fmt.Sprintf("sum(%s .* %s, axis = (0, 1, 2))", x, x), elem
+}
+
+// byVector is a product of a matrix, which may have long rows, by a vector, in one chain or in blocks.
+func (l *large) byVector() (text, result string) {
+	m, k, elem := 1+l.size(300), 1+l.size(300), l.of("f32", "f64", "f16", "bf16", "i32")
+	switch l.r.IntN(4) {
+	case 0: // rows for several threads, and whole blocks
+		m, k, elem = 1024+l.r.IntN(500), 256*(1+l.r.IntN(4)), l.of("f32", "f32", elem)
+	case 1: // rows of some KiB, which do not fit in the second-level cache
+		m, k = 250+l.r.IntN(100), 2100+l.r.IntN(400)
+	}
+	a, x := l.param(elem, m, k), l.param(elem, k)
+	text = fmt.Sprintf(l.of("(%s @ %s)", "matmul(%s, %s, split = 32)", "matmul(%s, %s, split = 256)"), a, x)
+	text = fmt.Sprintf(l.of("%s", "relu(%s)", "neg(neg(%s))", "abs(neg(%s))"), text)
+	if l.r.IntN(2) == 0 {
+		text += " .+ " + l.param(elem, m)
+	}
+	return text, tensorOf(elem, m)
+}
+
+// remainders of floats, of which some are far larger than what they are divided by.
+func (l *large) remainders() (text, result string) {
+	n, elem := l.size(3000), l.of("f32", "f64", "f16")
+	x, y := l.param(elem, n), l.param(elem, n)
+	return fmt.Sprintf(l.of("%s .%% %s", "(%s .* %[1]s .* %[1]s) .%% %[2]s"), x, y), tensorOf(elem, n)
 }
