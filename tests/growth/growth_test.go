@@ -32,7 +32,7 @@ func TestGrowth(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			work := workOf(t, counted, f)
 			first, second := work[1]-work[0], work[2]-work[1]
-			for range 2 { // kernels are compiled side by side, so counts move by a few hundredths: the least is the work
+			for range 2 { // kernels are compiled side by side, and counts move a little: the least is the work
 				if second <= steepest*first {
 					break
 				}

@@ -13,8 +13,8 @@ import (
 	"healc/tests/random"
 )
 
-// TestMixedRows: where a kernel's last axes are one, and its elements differ in which arm they take, the range is cut at
-// the same places as where they agree. An arm that has a check and a loop is none for vectors otherwise.
+// TestMixedRows: where a kernel's last axes are one, and its elements differ in which arm they take, the range is cut
+// where the schedule says. An arm that has a check and a loop is none for vectors.
 func TestMixedRows(t *testing.T) {
 	const source = "pub fn f(x: u32[64, 63], p: u8[4095]) -> u32[64, 64] = " +
 		"pad(x, 1, 0, 1, 5_u32 / bor(+/(p as u32), 1_u32))"
