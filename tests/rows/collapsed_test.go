@@ -11,6 +11,8 @@ import (
 	"healc/lang/types"
 	"healc/tests/devices"
 	"healc/tests/random"
+	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // TestMixedRows: where a kernel's last axes are one, and its elements differ in which arm they take, the range is cut
@@ -30,16 +32,21 @@ func TestMixedRows(t *testing.T) {
 	args := []*ir.Array{x, {DType: types.U8, Shape: []int64{4095}, Bits: make([]uint64, 4095)}}
 	p := profile.Base().Clone()
 	p.Loops.CollapsedWork = 1
-	for _, cpu := range devices.Targets(t) {
-		o := engine.Options{Threads: 1, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
-		o.Debug.Profile = p
-		m, err := engine.Compile(source, o)
-		if err != nil {
-			t.Fatal(err)
+	want := outcomeOf(t, interp, "f", args, 1)
+	for k, cpu := range devices.Targets(t) {
+		for _, w := range ways.Thorough(sample.Today(t)+k, 2) {
+			for _, o := range w.Options(t, engine.Options{Threads: 1 + k%2,
+				Target: codegen.Target{Kind: "cpu", CPU: cpu}}) {
+				o.Debug.Profile = p
+				m, err := engine.Compile(source, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := random.Diff(want, outcomeOf(t, m, "f", args, 1)); diff != "" {
+					t.Errorf("%q: %s", cpu, diff)
+				}
+				m.Close()
+			}
 		}
-		if diff := random.Diff(outcomeOf(t, interp, "f", args, 1), outcomeOf(t, m, "f", args, 1)); diff != "" {
-			t.Errorf("%q: %s", cpu, diff)
-		}
-		m.Close()
 	}
 }
