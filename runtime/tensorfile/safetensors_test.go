@@ -100,7 +100,8 @@ func TestSafetensorsRoundTrip(t *testing.T) {
 const pythonSafetensors = `
 import sys, json, struct, numpy as np
 kinds = {"BOOL": "?", "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "I32": "<i4", "U32": "<u4",
-         "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8", "BF16": "<u2", "F8_E4M3": "u1", "F8_E5M2": "u1", "F8_E8M0": "u1", "F4": "u1"}
+         "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8", "BF16": "<u2",
+         "F8_E4M3": "u1", "F8_E5M2": "u1", "F8_E8M0": "u1", "F4": "u1"}
 data = open(sys.argv[1], "rb").read()
 n, = struct.unpack("<Q", data[:8])
 head = json.loads(data[8:8 + n])
