@@ -32,15 +32,6 @@ func TestGrowth(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			work := workOf(t, counted, f)
 			first, second := work[1]-work[0], work[2]-work[1]
-			for range 2 { // kernels are compiled side by side, and counts move a little: the least is the work
-				if second <= steepest*first {
-					break
-				}
-				for k, n := range workOf(t, counted, f) {
-					work[k] = min(work[k], n)
-				}
-				first, second = work[1]-work[0], work[2]-work[1]
-			}
 			t.Logf("%v blocks run for sizes %d, %d, %d: the second doubling is %.2f times the first", work, f.N, 2*f.N,
 				4*f.N, second/first)
 			if second > steepest*first {

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/coverage"
+	"runtime/debug"
 	"strconv"
 
 	"healc/codegen/llvm"
@@ -25,6 +27,10 @@ import (
 )
 
 func main() {
+	// What is made once, such as the parser's grammar, is in pools: each processor has its own, and a collection drops
+	// what is in them. With one processor and no collection counts are the same in each run.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(-1)
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
