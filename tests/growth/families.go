@@ -156,6 +156,10 @@ var Families = []Family{
 	{"else ifs of tensors", Code, 25, func(n int) string {
 		return "fn f(x: i32, y: f32[8]) -> f32[8] = " + lines(n, "if x == %[1]d { y .+ %[2]d.0 } else ") + "{ y }"
 	}},
+	{"conditions of changed elements", Code, 10, func(n int) string { return changing(n, "b[i]") }},
+	{"conditions of a changed product", Code, 10, func(n int) string {
+		return changing(n, "fold(m[i, j], |s, t| fma(-x[i, t], x[t, j], s), 0..64)")
+	}},
 	{"patterns", Code, 50, func(n int) string {
 		return "fn f(x: i32) -> i32 = match x {\n" + lines(n, "%[1]d => %[2]d,\n") + "_ => 0,\n}"
 	}},
@@ -183,6 +187,15 @@ var Families = []Family{
 
 // Imported is what programs import, under any path.
 func Imported(string) ([]byte, error) { return []byte("pub fn g() -> i32 = 1\n"), nil }
+
+// changing is a program that changes elements of a matrix under n conditions, each of which is made of the one before,
+// twice.
+func changing(n int, value string) string {
+	return "fn f(x: f64[64, 64], b: f64[64], at: i32[1000]) -> f64[64, 64] = {\n" +
+		"let (_, r) = iterate(3, (0, x), |(n, m)| (n + 1, tabulate(64, 64, |i, j| {\nlet c = i > n;\n" +
+		lines(n, "let c = (c && j > n + at[%[1]d]) || (c && i < n + at[%[2]d]);\n") +
+		"where(c && i >= n, " + value + ", m[i, j])\n})));\nr }"
+}
 
 // lines is n texts, in which %d and %[1]d stand for their numbers from 0, and %[2]d for those from 1.
 func lines(n int, text string) string {

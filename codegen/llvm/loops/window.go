@@ -26,22 +26,33 @@ func windows(g *emit.Func, k *kernel.Kernel, before []kernel.Stmt, body *kernel.
 // narrowed is the part of [lo, hi) that lies in a window. It begins and ends in that range.
 func narrowed(g *emit.Func, w analysis.Window, lo, hi value.Value) (from, to value.Value) {
 	from, to = lo, hi
+	known := map[*analysis.Limit]value.Value{}
 	if w.Low != nil {
-		from = smaller(g, larger(g, limit(g, w.Low), lo), hi)
+		from = smaller(g, larger(g, limit(g, w.Low, known), lo), hi)
 	}
 	if w.High != nil {
-		to = larger(g, smaller(g, limit(g, w.High), hi), from)
+		to = larger(g, smaller(g, limit(g, w.High, known), hi), from)
 	}
 	return from, to
 }
 
-// limit is the index that a limit is, where indices are; elsewhere it is somewhere beyond the same end.
-func limit(g *emit.Func, l *analysis.Limit) value.Value {
+// limit is the index that a limit is, where indices are; elsewhere it is somewhere beyond the same end. Those that are
+// known are written already, since several may be made of one.
+func limit(g *emit.Func, l *analysis.Limit, known map[*analysis.Limit]value.Value) value.Value {
+	x, written := known[l]
+	if !written {
+		x = writeLimit(g, l, known)
+		known[l] = x
+	}
+	return x
+}
+
+func writeLimit(g *emit.Func, l *analysis.Limit, known map[*analysis.Limit]value.Value) value.Value {
 	switch {
 	case l.A != nil && l.Larger:
-		return larger(g, limit(g, l.A), limit(g, l.B))
+		return larger(g, limit(g, l.A, known), limit(g, l.B, known))
 	case l.A != nil:
-		return smaller(g, limit(g, l.A), limit(g, l.B))
+		return smaller(g, limit(g, l.A, known), limit(g, l.B, known))
 	case l.Of < 0:
 		return build.Int(build.I64, l.Plus)
 	}

@@ -25,7 +25,8 @@ type Guard struct {
 
 // Guards are the guards of a product: none where something else than one store in place depends on what is computed.
 func (c *Contraction) Guards() []Guard {
-	f := &guardFinder{Contraction: c, defs: map[kernel.Ref]kernel.Stmt{}, there: map[kernel.Ref]bool{}}
+	f := &guardFinder{Contraction: c, defs: map[kernel.Ref]kernel.Stmt{}, there: map[kernel.Ref]bool{},
+		seen: map[kernel.Ref]bool{}, deps: map[kernel.Ref]kernel.Dep{}}
 	store := f.onlyStore()
 	if store == nil || !c.Kernel.Params[store.Param].InPlace {
 		return nil
@@ -47,6 +48,8 @@ type guardFinder struct {
 	*Contraction
 	defs  map[kernel.Ref]kernel.Stmt
 	there map[kernel.Ref]bool // what is computed before the tiles
+	seen  map[kernel.Ref]bool // conditions that are looked at once, however many are made of them
+	deps  map[kernel.Ref]kernel.Dep
 	out   []Guard
 }
 
@@ -86,9 +89,10 @@ func sameAccess(a, b kernel.Access) bool {
 // conjuncts adds the guards among the conditions that all have to hold for cond.
 func (f *guardFinder) conjuncts(cond kernel.Ref) {
 	let, ok := f.defs[cond].(*kernel.Let)
-	if !ok {
+	if !ok || f.seen[cond] {
 		return
 	}
+	f.seen[cond] = true
 	args := let.In.Args
 	switch let.In.Op {
 	case scalar.And:
@@ -127,12 +131,16 @@ func (f *guardFinder) dep(ref kernel.Ref) kernel.Dep {
 	case !ok:
 		return kernel.OnRow | kernel.OnColumn
 	}
-	var on kernel.Dep
+	on, known := f.deps[ref]
+	if known {
+		return on
+	}
 	for _, a := range let.In.Args {
 		if a != scalar.None {
 			on |= f.dep(a)
 		}
 	}
+	f.deps[ref] = on
 	return on
 }
 
@@ -157,13 +165,14 @@ func (f *guardFinder) need(ref kernel.Ref, stmts *[]kernel.Stmt) bool {
 	if !ok {
 		return false
 	}
+	if slices.Contains(*stmts, kernel.Stmt(let)) {
+		return true
+	}
 	for _, a := range let.In.Args {
 		if a != scalar.None && !f.need(a, stmts) {
 			return false
 		}
 	}
-	if !slices.Contains(*stmts, kernel.Stmt(let)) {
-		*stmts = append(*stmts, let)
-	}
+	*stmts = append(*stmts, let)
 	return true
 }

@@ -40,7 +40,8 @@ type Limit struct {
 // WindowOf is the window of the axis with the variable v, of a kernel or of a parallel loop in it. body is what stands
 // in the loops of the kernel, before what is computed before them.
 func WindowOf(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, v kernel.Ref) Window {
-	f := &windowFinder{k: k, known: map[kernel.Ref]bool{}, axis: v, defs: map[kernel.Ref]kernel.Stmt{}}
+	f := &windowFinder{k: k, known: map[kernel.Ref]bool{}, axis: v, defs: map[kernel.Ref]kernel.Stmt{},
+		found: map[asked]Window{}}
 	stores := f.stores(body, v)
 	if len(stores) == 0 {
 		return Window{}
@@ -94,6 +95,25 @@ type windowFinder struct {
 	axis  kernel.Ref
 	defs  map[kernel.Ref]kernel.Stmt
 	store *kernel.Store
+	found map[asked]Window // a value is looked at once for each question, however many read it
+}
+
+// asked is where a condition may hold, or fail, or where a value may be another than the element whose place it is
+// stored in.
+type asked struct {
+	ref   kernel.Ref
+	holds bool
+	store *kernel.Store // nil for a condition
+}
+
+// once is what find says, which is asked once.
+func (f *windowFinder) once(a asked, find func() Window) Window {
+	w, known := f.found[a]
+	if !known {
+		w = find()
+		f.found[a] = w
+	}
+	return w
 }
 
 // stores notes what body defines, and returns its stores, those in a parallel loop over v alone where there is one.
@@ -147,6 +167,10 @@ func (f *windowFinder) stores(body *kernel.Block, v kernel.Ref) []*kernel.Store 
 
 // changed is where ref may be another value than the element in whose place it is stored.
 func (f *windowFinder) changed(ref kernel.Ref) Window {
+	return f.once(asked{ref: ref, store: f.store}, func() Window { return f.findChanged(ref) })
+}
+
+func (f *windowFinder) findChanged(ref kernel.Ref) Window {
 	switch st := f.defs[ref].(type) {
 	case *kernel.Load:
 		if st.Param == f.store.Param && sameAccess(st.At, f.store.At) {
@@ -175,6 +199,10 @@ func (f *windowFinder) ofArms(st *kernel.If, ref kernel.Ref, of func(kernel.Ref)
 
 // where is where the condition ref may be holds.
 func (f *windowFinder) where(ref kernel.Ref, holds bool) Window {
+	return f.once(asked{ref: ref, holds: holds}, func() Window { return f.findWhere(ref, holds) })
+}
+
+func (f *windowFinder) findWhere(ref kernel.Ref, holds bool) Window {
 	if st, ok := f.defs[ref].(*kernel.If); ok {
 		return f.ofArms(st, ref, func(r kernel.Ref) Window { return f.where(r, holds) })
 	}
