@@ -29,18 +29,9 @@ var _ = ir.Define(Fourier, ir.OpDef{
 		{Name: "inverse", Kind: ir.AttrFlag, Optional: true, Doc: "whether it is the inverse transform"},
 	},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
-		re, im, axis := args[0], args[1], attrs[0].(int64)
-		if err := requireIn("C1", "`fourier`", floats, re); err != nil {
+		re, axis := args[0], attrs[0].(int64)
+		if err := partsAlong("`fourier`", re, args[1], axis); err != nil {
 			return nil, err
-		}
-		if err := requireSameDType("C1", "`fourier`", re, im); err != nil {
-			return nil, err
-		}
-		if err := sameShape("C2", "the real and the imaginary parts differ in shape", re.Shape, im.Shape); err != nil {
-			return nil, err
-		}
-		if axis < 0 || axis >= int64(re.Rank()) {
-			return nil, broken("C3", "axis %d is out of range for %s of rank %d", axis, re, re.Rank())
 		}
 		if n, ok := re.Shape[axis].Const(); ok && (n < 1 || n > fourier.Most) {
 			return nil, broken("C4", "`fourier` takes an axis of 1 to %d elements, not of %d", fourier.Most, n)
@@ -56,6 +47,23 @@ var _ = ir.Define(Fourier, ir.OpDef{
 	},
 	Example: "fourier([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0]) == [[10.0, -2.0, -2.0, -2.0], [0.0, 2.0, 0.0, -2.0]]",
 })
+
+// partsAlong checks the real and the imaginary parts of numbers that are transformed along an axis: C1 to C3.
+func partsAlong(what string, re, im types.Tensor, axis int64) error {
+	if err := requireIn("C1", what, floats, re); err != nil {
+		return err
+	}
+	if err := requireSameDType("C1", what, re, im); err != nil {
+		return err
+	}
+	if err := sameShape("C2", "the real and the imaginary parts differ in shape", re.Shape, im.Shape); err != nil {
+		return err
+	}
+	if axis < 0 || axis >= int64(re.Rank()) {
+		return broken("C3", "axis %d is out of range for %s of rank %d", axis, re, re.Rank())
+	}
+	return nil
+}
 
 // Note [Transforms of real numbers]
 //
@@ -139,18 +147,9 @@ var _ = ir.Define(FourierRealInverse, ir.OpDef{
 		"f32 and rounded once.",
 	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the transformed axis"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
-		re, im, axis := args[0], args[1], attrs[0].(int64)
-		if err := requireIn("C1", "`fourier_real_inverse`", floats, re); err != nil {
+		re, axis := args[0], attrs[0].(int64)
+		if err := partsAlong("`fourier_real_inverse`", re, args[1], axis); err != nil {
 			return nil, err
-		}
-		if err := requireSameDType("C1", "`fourier_real_inverse`", re, im); err != nil {
-			return nil, err
-		}
-		if err := sameShape("C2", "the real and the imaginary parts differ in shape", re.Shape, im.Shape); err != nil {
-			return nil, err
-		}
-		if axis < 0 || axis >= int64(re.Rank()) {
-			return nil, broken("C3", "axis %d is out of range for %s of rank %d", axis, re, re.Rank())
 		}
 		const most = fourier.Most/2 + 1
 		if n, ok := re.Shape[axis].Const(); ok && (n < 2 || n > most) {

@@ -32,7 +32,7 @@ func TestMixedRows(t *testing.T) {
 	args := []*ir.Array{x, {DType: types.U8, Shape: []int64{4095}, Bits: make([]uint64, 4095)}}
 	p := profile.Base().Clone()
 	p.Loops.CollapsedWork = 1
-	want := outcomeOf(t, interp, "f", args, 1)
+	want := outcome(t, interp, "f", 1, args...)
 	for k, cpu := range devices.Targets(t) {
 		for _, w := range ways.Thorough(sample.Today(t)+k, 2) {
 			for _, o := range w.Options(t, engine.Options{Threads: 1 + k%2,
@@ -42,7 +42,7 @@ func TestMixedRows(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := random.Diff(want, outcomeOf(t, m, "f", args, 1)); diff != "" {
+				if diff := random.Diff(want, outcome(t, m, "f", 1, args...)); diff != "" {
 					t.Errorf("%q: %s", cpu, diff)
 				}
 				m.Close()

@@ -160,9 +160,9 @@ func positionsOf(t *testing.T, d types.DType, turn int) {
 		}
 		r := rand.New(rand.NewPCG(uint64(turn), uint64(k)))
 		compare := func(name string, x *ir.Array) {
-			want := outcome(t, interp, name, x, 1)
+			want := outcome(t, interp, name, 1, x)
 			for way, module := range modules {
-				if diff := random.Diff(want, outcome(t, module, name, x, 1)); diff != "" {
+				if diff := random.Diff(want, outcome(t, module, name, 1, x)); diff != "" {
 					t.Errorf("%s of %s%v, %d vectors, %q, way %d: %s", name, d, x.Shape, p.Reduce.ArgumentVectors,
 						cpu, way, diff)
 				}

@@ -73,9 +73,9 @@ func TestRaggedRows(t *testing.T) {
 				shape[k], _ = d.Const()
 			}
 			x := random.Data(rand.New(rand.NewPCG(uint64(i), uint64(j))), p.Elem, shape)
-			want := outcome(t, interp, name, x, 1)
+			want := outcome(t, interp, name, 1, x)
 			for k, m := range modules {
-				if d := random.Diff(want, outcome(t, m, name, x, 1)); d != "" {
+				if d := random.Diff(want, outcome(t, m, name, 1, x)); d != "" {
 					t.Errorf("%s of %v, %+v, way %d: %s", name, shape, c, k, d)
 				}
 			}

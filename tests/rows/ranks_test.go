@@ -3,6 +3,7 @@ package rows
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,10 +12,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/tests/devices"
-	"healc/tests/library"
 	"healc/tests/random"
-	"healc/tests/ways"
 )
 
 // Sorts of which a few ranks are read, known ones and others: see Note [Partial sorts] in package ops.
@@ -62,92 +60,25 @@ func partialArgs(name string, m, n int64, kind int, seed uint64) []*ir.Array {
 	return []*ir.Array{rowsToSort(r, typeOfSort(name), sortShape(name, m, n), kind), rankToRead(r, n)}
 }
 
-func outcomeOf(t *testing.T, m *engine.Module, name string, args []*ir.Array, seed uint64) *random.Outcome {
-	t.Helper()
-	out, err := random.Call(m, name, args, seed)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return out
-}
-
 // TestPartialSorts is TestSorts for a few ranks.
 func TestPartialSorts(t *testing.T) {
-	interp, err := engine.Compile(partialSorts(), engine.Options{Backend: heal.Interp})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer interp.Close()
-	modules := &compiled{t: t, source: partialSorts()}
-	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"", 2, false}}
-	for i := range configs {
-		configs[i].cpu = devices.InTurn(i, configs[i].cpu)
-	}
 	step := 7
 	if testing.Short() {
 		step = 19
 	}
-	for i, name := range interp.Names() {
-		for j, n := range sortLengths {
-			if (i+j)%step != 0 {
-				continue
-			}
-			kind, seed := (i+j/3)%kindsOfRows, uint64(100*i+j)
-			m := int64(1 + (i+2*j)%4)
-			args := partialArgs(name, m, n, kind, seed)
-			want := outcomeOf(t, interp, name, args, seed)
-			c := configs[(i/2+j)%len(configs)]
-			for _, w := range ways.Thorough(i+j/step, 3) {
-				for _, code := range modules.in(c, w) {
-					if d := sameSort(want, outcomeOf(t, code, name, args, seed)); d != "" {
-						t.Errorf("%s, N = %d, M = %d, kind %d, %+v, %s: %s", name, n, m, kind, c, w, d)
-					}
-				}
-			}
-		}
-	}
+	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"", 2, false}}
+	sortsOfLengths(t, partialSorts(), configs, step, partialArgs)
 }
 
 // TestPartialSortsOfAnyLength has code that does not know the length, for every type and kind of rows.
 func TestPartialSortsOfAnyLength(t *testing.T) {
-	m, err := engine.Compile(partialSorts(), engine.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	interp, err := engine.Compile(partialSorts(), engine.Options{Backend: heal.Interp})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer interp.Close()
 	var names []string
 	for i, t := range sorted {
 		names = append(names, []string{"places", "rows", "column_places", "columns"}[i%4]+"_"+t.String())
 	}
 	names = append(names, "rows_f32", "rows_f64", "column_places_i64")
-	l, err := m.Library("sorts", names, func(string) map[string]int64 { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := library.Build(t.TempDir(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lib.Close()
-	for i, e := range l.Entries {
-		f := m.IR().Func(e.Name)
-		for j, n := range append(sortLengths, 20001) {
-			kind, seed := (i+j)%kindsOfRows, uint64(100*i+j)
-			args := partialArgs(e.Name, 2, n, kind, seed)
-			got, err := lib.Run(f, e, args, seed)
-			if err != nil {
-				t.Fatalf("%s, N = %d: %v", e.Name, n, err)
-			}
-			if d := sameSort(outcomeOf(t, interp, e.Name, args, seed), got); d != "" {
-				t.Errorf("%s, N = %d, kind %d: %s", e.Name, n, kind, d)
-			}
-		}
-	}
+	lengths := append(slices.Clip(sortLengths), 20001)
+	sortsOfAnyLength(t, partialSorts(), names, lengths, partialArgs)
 }
 
 // TestRanksOfNoRow: a position that the row does not have stops the program as it does without a partial sort.

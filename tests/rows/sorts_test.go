@@ -184,19 +184,30 @@ func sameSort(want, got *random.Outcome) string {
 
 // TestSorts compiles for lengths that are known; each length meets each type, and each function a fifth of the lengths.
 func TestSorts(t *testing.T) {
-	interp, err := engine.Compile(sorts(), engine.Options{Backend: heal.Interp})
+	step := 5
+	if testing.Short() {
+		step = 17
+	}
+	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}}
+	sortsOfLengths(t, sorts(), configs, step,
+		func(name string, m, n int64, kind int, seed uint64) []*ir.Array {
+			r := rand.New(rand.NewPCG(seed, 1))
+			return []*ir.Array{rowsToSort(r, typeOfSort(name), sortShape(name, m, n), kind)}
+		})
+}
+
+// sortsOfLengths compares the functions of a program, each with one of `step` lengths of rows, with the interpreter.
+func sortsOfLengths(t *testing.T, source string, configs []config, step int,
+	input func(name string, m, n int64, kind int, seed uint64) []*ir.Array) {
+	t.Helper()
+	interp, err := engine.Compile(source, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer interp.Close()
-	modules := &compiled{t: t, source: sorts()}
-	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}}
+	modules := &compiled{t: t, source: source}
 	for i := range configs {
 		configs[i].cpu = devices.InTurn(i, configs[i].cpu)
-	}
-	step := 5
-	if testing.Short() {
-		step = 17
 	}
 	for i, name := range interp.Names() {
 		for j, n := range sortLengths {
@@ -205,12 +216,12 @@ func TestSorts(t *testing.T) {
 			}
 			kind, seed := (i+j/3)%kindsOfRows, uint64(100*i+j)
 			m := int64(1 + (i+2*j)%4)
-			x := rowsToSort(rand.New(rand.NewPCG(seed, 1)), typeOfSort(name), sortShape(name, m, n), kind)
-			want := outcome(t, interp, name, x, seed)
+			args := input(name, m, n, kind, seed)
+			want := outcome(t, interp, name, seed, args...)
 			c := configs[(i/2+j)%len(configs)]
 			for _, w := range ways.Thorough(i+j/step, 3) {
 				for _, code := range modules.in(c, w) {
-					if d := sameSort(want, outcome(t, code, name, x, seed)); d != "" {
+					if d := sameSort(want, outcome(t, code, name, seed, args...)); d != "" {
 						t.Errorf("%s, N = %d, M = %d, kind %d, %+v, %s: %s", name, n, m, kind, c, w, d)
 					}
 				}
@@ -223,9 +234,9 @@ func typeOfSort(name string) types.DType {
 	return sorted[slices.IndexFunc(sorted, func(d types.DType) bool { return strings.HasSuffix(name, "_"+d.String()) })]
 }
 
-func outcome(t *testing.T, m *engine.Module, name string, x *ir.Array, seed uint64) *random.Outcome {
+func outcome(t *testing.T, m *engine.Module, name string, seed uint64, args ...*ir.Array) *random.Outcome {
 	t.Helper()
-	out, err := random.Call(m, name, []*ir.Array{x}, seed)
+	out, err := random.Call(m, name, args, seed)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -235,20 +246,31 @@ func outcome(t *testing.T, m *engine.Module, name string, x *ir.Array, seed uint
 // TestSortsOfAnyLength has code that does not know the length, for one function of each type, every kind of rows and
 // lengths from 0 on.
 func TestSortsOfAnyLength(t *testing.T) {
-	m, err := engine.Compile(sorts(), engine.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	interp, err := engine.Compile(sorts(), engine.Options{Backend: heal.Interp})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer interp.Close()
 	var names []string
 	for i, t := range sorted {
 		names = append(names, []string{"rows", "columns", "places", "column_places"}[i%4]+"_"+t.String())
 	}
+	sortsOfAnyLength(t, sorts(), names, append([]int64{0}, sortLengths...),
+		func(name string, m, n int64, kind int, seed uint64) []*ir.Array {
+			r := rand.New(rand.NewPCG(seed, 2))
+			return []*ir.Array{rowsToSort(r, typeOfSort(name), sortShape(name, m, n), kind)}
+		})
+}
+
+// sortsOfAnyLength compares functions of a program, in a library that knows no lengths, with the interpreter.
+func sortsOfAnyLength(t *testing.T, source string, names []string, lengths []int64,
+	input func(name string, m, n int64, kind int, seed uint64) []*ir.Array) {
+	t.Helper()
+	m, err := engine.Compile(source, engine.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	interp, err := engine.Compile(source, engine.Options{Backend: heal.Interp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer interp.Close()
 	l, err := m.Library("sorts", names, func(string) map[string]int64 { return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -260,17 +282,17 @@ func TestSortsOfAnyLength(t *testing.T) {
 	defer lib.Close()
 	for i, e := range l.Entries {
 		f := m.IR().Func(e.Name)
-		for j, n := range append([]int64{0}, sortLengths...) {
+		for j, n := range lengths {
 			kind, seed := (i+j)%kindsOfRows, uint64(100*i+j)
-			x := rowsToSort(rand.New(rand.NewPCG(seed, 2)), typeOfSort(e.Name), sortShape(e.Name, 2, n), kind)
+			args := input(e.Name, 2, n, kind, seed)
 			if _, err := lib.Do(lib.Own("set_threads"), uintptr(1+j%2)); err != nil {
 				t.Fatal(err)
 			}
-			got, err := lib.Run(f, e, []*ir.Array{x}, seed)
+			got, err := lib.Run(f, e, args, seed)
 			if err != nil {
 				t.Fatalf("%s, N = %d: %v", e.Name, n, err)
 			}
-			if d := sameSort(outcome(t, interp, e.Name, x, seed), got); d != "" {
+			if d := sameSort(outcome(t, interp, e.Name, seed, args...), got); d != "" {
 				t.Errorf("%s, N = %d, kind %d: %s", e.Name, n, kind, d)
 			}
 		}
@@ -322,7 +344,7 @@ pub fn f_%[1]s(n: i32) -> (%[1]s[40], i32[40]) =
 					continue
 				}
 				x := &ir.Array{DType: types.I32, Bits: []uint64{uint64(5 + i)}}
-				if d := sameSort(outcome(t, interp, name, x, 1), outcome(t, m, name, x, 1)); d != "" {
+				if d := sameSort(outcome(t, interp, name, 1, x), outcome(t, m, name, 1, x)); d != "" {
 					t.Errorf("%s of %d elements on %s: %s", name, n, backend, d)
 				}
 			}
