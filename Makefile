@@ -4,12 +4,15 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
 
 all: build
 
 setup: ## install Go and libLLVM where they are missing
 	@.ci/setup
+
+mpi: setup ## install MPICH where there is no MPI, for tests
+	@.ci/setup mpi
 
 build: setup ## bin/healc
 	@go build -o bin/healc ./cmd/healc
@@ -20,13 +23,13 @@ run: build ## the main job: nearest-mean classification of 1797 real digits
 # The build, the tests and vet have the same flags, so that packages are compiled once; vet, which looks at more than
 # go test would, is for `make lint`. A slow machine may take longer than the usual 10 minutes for a package.
 # Tests make garbage while they compile and interpret, a tenth of their time where it is collected at the usual pace.
-test: setup ## all tests, of long sweeps the part of this day (docs/testing.md)
+test: mpi ## all tests, of long sweeps the part of this day (docs/testing.md)
 	GOGC=300 go test -vet=off -timeout 1h ./...
 
 check: setup ## the everyday: everything before code generation, and a sample of generated code
 	GOGC=300 go test -vet=off -short ./...
 
-test-long: setup ## the whole of all sweeps, which takes hours
+test-long: mpi ## the whole of all sweeps, which takes hours
 	HEAL_TEST_LONG=1 GOGC=300 go test -vet=off -timeout 0 ./...
 
 # What runs on a device, beside the interpreter and the CPU.

@@ -45,7 +45,8 @@ var imports = []struct{ pkg, may string }{
 	{"ir/scalar/modular", "lang/types ir/scalar"},
 	{"ir/scalar/scalartest", "lang/types ir/scalar"},
 	{"ir/scan", "leaves"},
-	{"ir", "leaves ir/scalar ir/scan"},
+	{"runtime/cluster", ""},
+	{"ir", "leaves ir/scalar ir/scan runtime/cluster"},
 	{"ir/fourier", ""},
 	{"ir/rows", "lang/types ir ir/fourier ir/scalar ir/scalar/modular"},
 	{"ir/ops", "leaves ir ir/fourier ir/rows ir/scalar ir/scalar/elementary ir/scalar/modular"},
@@ -63,12 +64,12 @@ var imports = []struct{ pkg, may string }{
 	{"lang/check", "leaves lang/ast lang/check/... ir"},
 	{"lang/irgen", "leaves lang/check/tree ir ir/ops ir/scalar"},
 	{"runtime/abi", "codegen/target/profile lang/types"},
-	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi"},
+	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi runtime/cluster"},
 	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
 	{"ir/kernel/keval", "leaves ir ir/ops ir/scalar ir/kernel runtime/abi"},
 	{"ir/kernel/analysis", "lang/types ir ir/scalar ir/kernel"},
 	{"ir/kernel/transform", "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
-	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize"},
+	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize runtime/cluster"},
 	{"passes/fusion", "codegen/target/profile leaves ir ir/ops ir/scalar"},
 	{"passes/bufferize",
 		"lang/types ir ir/ops ir/kernel ir/kernel/transform passes/bufferize/lower passes/bufferize/plan"},
@@ -120,10 +121,13 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensor", "lang/types runtime/device runtime/memory"},
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
 	{"runtime/mapped", "runtime/memory"},
+	{"runtime/cluster/clustertest", "runtime/cluster"},
+	{"runtime/cluster/mesh", "runtime/cluster"},
+	{"runtime/cluster/mpi", "runtime/cluster"},
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
 	{"runtime",
-		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/device runtime/memory runtime/objload " +
-			"runtime/pool runtime/tensor runtime/tensorfile internal/until"},
+		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/cluster runtime/device runtime/memory " +
+			"runtime/objload runtime/pool runtime/tensor runtime/tensorfile internal/until"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -145,8 +149,9 @@ var imports = []struct{ pkg, may string }{
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine",
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel codegen runtime " +
-			"runtime/memory runtime/pool runtime/tensor internal/backend internal/cache internal/gradient " +
-			"internal/interpio internal/pipeline internal/residency internal/testhook"},
+			"runtime/cluster runtime/memory runtime/pool runtime/tensor internal/backend internal/cache " +
+			"internal/gradient internal/identity internal/interpio internal/pipeline internal/residency " +
+			"internal/testhook"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +
 		"internal/backend internal/caught internal/engine internal/modules internal/regular internal/sandbox " +
@@ -157,7 +162,8 @@ var imports = []struct{ pkg, may string }{
 			"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
-	{"", "codegen/target/tuned leaves runtime runtime/memory runtime/tensor runtime/device transcript internal/..."},
+	{"", "codegen/target/tuned leaves runtime runtime/cluster/... runtime/memory runtime/tensor runtime/device " +
+		"transcript internal/..."},
 	{"nn", ". ir/scalar lang/types runtime/tensor runtime/tensorfile"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
@@ -176,7 +182,8 @@ var outside = []struct{ dep, by string }{
 	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
 	{"github.com/llir/llvm", "codegen/llvm/... codegen/gpu"},
 	{"github.com/ebitengine/purego",
-		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
+		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest runtime/cluster/mpi " +
+			"tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
 	{"github.com/spf13/pflag", "cmd/healc/..."},

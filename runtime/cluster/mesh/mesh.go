@@ -1,0 +1,351 @@
+package mesh
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"healc/runtime/cluster"
+)
+
+// mesh is a communicator over a connection to each other rank.
+//
+// What is sent goes through a goroutine for each connection, because two ranks that first send and then receive would
+// wait for each other once the buffers of a connection are full. What is received goes straight to its place.
+type mesh struct {
+	rank  int
+	peers []*peer // nil for this rank
+
+	calls sync.Mutex // one at a time: who tells of a failure may come while another call waits
+
+	mu  sync.Mutex
+	err error // why the communicator has ended
+}
+
+type peer struct {
+	rank int
+	conn net.Conn
+	in   *bufio.Reader
+	out  chan []byte   // what is to be sent
+	sent chan struct{} // a token for each message that has gone
+	quit chan struct{} // closed to end the goroutine, after the message that it writes
+	gone chan struct{} // closed when it has ended
+	err  error         // why, once gone is closed; nil by quit
+}
+
+// A message begins with its kind and length. Those of an abort are followed by rank, code and reason.
+const (
+	headerBytes = 8
+	lengthBits  = 56
+	data        = 0
+	abort       = 1
+	mostReason  = 1 << 12
+)
+
+// patience is how long a rank that has failed tries to tell the others, and linger how long it waits for them to have
+// heard: a connection that is closed while there is something unread loses what was sent last.
+const (
+	patience = 300 * time.Millisecond
+	linger   = 200 * time.Millisecond
+)
+
+var errClosed = errors.New("the communicator is closed")
+
+func newMesh(rank int, conns []net.Conn) *mesh {
+	m := &mesh{rank: rank, peers: make([]*peer, len(conns))}
+	for r, c := range conns {
+		if r == rank {
+			continue
+		}
+		p := &peer{rank: r, conn: c, in: bufio.NewReaderSize(c, 1<<16), out: make(chan []byte, 1),
+			sent: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{})}
+		m.peers[r] = p
+		go p.send()
+	}
+	return m
+}
+
+func (m *mesh) Rank() int { return m.rank }
+func (m *mesh) Size() int { return len(m.peers) }
+
+// send is the goroutine that writes to a connection.
+func (p *peer) send() {
+	defer close(p.gone)
+	small := make([]byte, 0, 1<<12)
+	for {
+		var b []byte
+		select {
+		case b = <-p.out:
+		case <-p.quit:
+			return
+		}
+		head := binary.LittleEndian.AppendUint64(small[:0], uint64(len(b)))
+		if len(b) <= cap(small)-headerBytes {
+			_, p.err = p.conn.Write(append(head, b...))
+		} else {
+			both := net.Buffers{head, b}
+			_, p.err = both.WriteTo(p.conn)
+		}
+		if p.err != nil {
+			return
+		}
+		p.sent <- struct{}{}
+	}
+}
+
+// post has b sent; sent waits until it has gone.
+func (p *peer) post(b []byte) error {
+	select {
+	case p.out <- b:
+		return nil
+	case <-p.gone:
+		return &cluster.LostError{Rank: p.rank, Err: p.err}
+	}
+}
+
+func (p *peer) flushed() error {
+	select {
+	case <-p.sent:
+		return nil
+	case <-p.gone:
+		select {
+		case <-p.sent: // it had gone before
+			return nil
+		default:
+			return &cluster.LostError{Rank: p.rank, Err: p.err}
+		}
+	}
+}
+
+// why is the reason for which nothing can be sent to a rank: what it has said before it closed the connection, if it
+// has ended the run, and otherwise that it is lost.
+func (p *peer) why(lost error) error {
+	_ = p.conn.SetReadDeadline(time.Now().Add(linger))
+	for {
+		kind, n, err := p.header()
+		if err != nil {
+			return lost
+		}
+		if kind == abort {
+			return p.aborted(n)
+		}
+		if _, err := io.CopyN(io.Discard, p.in, n); err != nil {
+			return lost
+		}
+	}
+}
+
+// receive fills b with the next message of the peer.
+func (p *peer) receive(b []byte) error {
+	kind, n, err := p.header()
+	switch {
+	case err != nil:
+		return err
+	case kind == abort:
+		return p.aborted(n)
+	case kind != data:
+		return &cluster.LostError{Rank: p.rank, Err: fmt.Errorf("it sent a message of kind %d", kind)}
+	case n != int64(len(b)):
+		return &cluster.LengthError{From: p.rank, Sent: n, Want: int64(len(b))}
+	}
+	if _, err := io.ReadFull(p.in, b); err != nil {
+		return p.lost(err)
+	}
+	return nil
+}
+
+func (p *peer) header() (kind int, n int64, err error) {
+	var head [headerBytes]byte
+	if _, err := io.ReadFull(p.in, head[:]); err != nil {
+		return 0, 0, p.lost(err)
+	}
+	x := binary.LittleEndian.Uint64(head[:])
+	return int(x >> lengthBits), int64(x & (1<<lengthBits - 1)), nil
+}
+
+func (p *peer) lost(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
+		err = errors.New("it has ended the connection")
+	}
+	return &cluster.LostError{Rank: p.rank, Err: err}
+}
+
+// aborted reads why a rank has ended the run.
+func (p *peer) aborted(n int64) error {
+	b := make([]byte, min(n, 2*headerBytes+mostReason))
+	if _, err := io.ReadFull(p.in, b); err != nil || len(b) < 2*headerBytes {
+		return p.lost(io.ErrUnexpectedEOF)
+	}
+	return &cluster.AbortError{Rank: int(binary.LittleEndian.Uint64(b)),
+		Code: int(binary.LittleEndian.Uint64(b[headerBytes:])), Why: string(b[2*headerBytes:])}
+}
+
+// do makes one call: it posts what goes out to each rank, receives what comes from each, and waits until what was
+// posted has gone. nil is nothing, and an empty part is an empty message.
+func (m *mesh) do(out, in func(r int) []byte) error {
+	m.calls.Lock()
+	defer m.calls.Unlock()
+	m.mu.Lock()
+	err := m.err
+	m.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	n := len(m.peers)
+	for k := 1; k < n; k++ { // beginning with the next, so that not all begin with the same
+		if p := m.peers[(m.rank+k)%n]; out(p.rank) != nil {
+			if err := p.post(out(p.rank)); err != nil {
+				return m.fail(p.why(err))
+			}
+		}
+	}
+	for k := 1; k < n; k++ {
+		if p := m.peers[(m.rank+n-k)%n]; in(p.rank) != nil {
+			if err := p.receive(in(p.rank)); err != nil {
+				return m.fail(err)
+			}
+		}
+	}
+	for k := 1; k < n; k++ {
+		if p := m.peers[(m.rank+k)%n]; out(p.rank) != nil {
+			if err := p.flushed(); err != nil {
+				return m.fail(p.why(err))
+			}
+		}
+	}
+	return nil
+}
+
+func (m *mesh) AllGather(all []byte, counts []int) error {
+	cluster.CheckCounts(m.Size(), all, counts)
+	own := message(cluster.Part(all, counts, m.rank))
+	return m.do(func(int) []byte { return own }, func(r int) []byte { return message(cluster.Part(all, counts, r)) })
+}
+
+func (m *mesh) AllToAll(send []byte, to []int, recv []byte, from []int) error {
+	cluster.CheckCounts(m.Size(), send, to)
+	cluster.CheckCounts(m.Size(), recv, from)
+	if err := cluster.ToSelf(m.rank, cluster.Part(send, to, m.rank), cluster.Part(recv, from, m.rank)); err != nil {
+		return m.fail(err)
+	}
+	return m.do(func(r int) []byte { return message(cluster.Part(send, to, r)) },
+		func(r int) []byte { return message(cluster.Part(recv, from, r)) })
+}
+
+func (m *mesh) SendRecv(send []byte, to int, recv []byte, from int) error {
+	if (to == m.rank) != (from == m.rank) {
+		panic("BUG: a rank that sends to itself receives from itself")
+	}
+	if to == m.rank {
+		if err := cluster.ToSelf(m.rank, send, recv); err != nil {
+			return m.fail(err)
+		}
+		return nil
+	}
+	only := func(which int, b []byte) func(int) []byte {
+		return func(r int) []byte {
+			if r == which {
+				return message(b)
+			}
+			return nil
+		}
+	}
+	return m.do(only(to, send), only(from, recv))
+}
+
+func (m *mesh) Barrier() error {
+	nothing := func(int) []byte { return empty }
+	return m.do(nothing, nothing)
+}
+
+var empty = []byte{}
+
+// message is b, not nil.
+func message(b []byte) []byte {
+	if b == nil {
+		return empty
+	}
+	return b
+}
+
+// fail ends the communicator and tells the others why. Of several errors the first counts.
+func (m *mesh) fail(err error) error {
+	reason, code, rank := err.Error(), cluster.FailedCode, m.rank
+	var ended *cluster.AbortError
+	if errors.As(err, &ended) {
+		reason, code, rank = ended.Why, ended.Code, ended.Rank
+	}
+	return m.end(err, rank, code, reason)
+}
+
+func (m *mesh) Abort(code int, why string) {
+	_ = m.end(&cluster.AbortError{Rank: m.rank, Code: code, Why: why}, m.rank, code, why)
+}
+
+func (m *mesh) end(err error, rank, code int, reason string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	m.err = err
+	head := binary.LittleEndian.AppendUint64(nil, uint64(rank))
+	head = binary.LittleEndian.AppendUint64(head, uint64(code))
+	body := append(head, reason[:min(len(reason), mostReason)]...)
+	note := binary.LittleEndian.AppendUint64(nil, abort<<lengthBits|uint64(len(body)))
+	m.hangUp(append(note, body...))
+	return err
+}
+
+// hangUp sends a last message, if any, to every rank that takes it, and closes the connections.
+func (m *mesh) hangUp(note []byte) {
+	var all sync.WaitGroup
+	for _, p := range m.peers {
+		if p != nil {
+			all.Go(func() { p.hangUp(note) })
+		}
+	}
+	all.Wait()
+}
+
+func (p *peer) hangUp(note []byte) {
+	defer p.conn.Close()
+	now := time.Now()
+	_ = p.conn.SetReadDeadline(now) // a call that waits ends
+	_ = p.conn.SetWriteDeadline(now.Add(patience))
+	close(p.quit)
+	<-p.gone
+	if p.err != nil || note == nil {
+		return
+	}
+	if _, err := p.conn.Write(note); err != nil {
+		return
+	}
+	if half, ok := p.conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
+	}
+	_ = p.conn.SetReadDeadline(time.Now().Add(linger))
+	_, _ = io.Copy(io.Discard, p.conn) // until the other end has closed as well
+}
+
+// Close comes back when every rank has come to it, so that no rank which still works takes another for lost.
+func (m *mesh) Close() error {
+	if err := m.Barrier(); err != nil {
+		if errors.Is(err, errClosed) {
+			return nil
+		}
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = errClosed
+		m.hangUp(nil)
+	}
+	return nil
+}

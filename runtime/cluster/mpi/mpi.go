@@ -1,0 +1,231 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"healc/runtime/cluster"
+)
+
+// LibEnv is the environment variable that names the MPI library.
+const LibEnv = "HEAL_LIBMPI"
+
+// mostBytes is the most that a call of MPI moves: its counts are 32-bit numbers. Longer messages go in pieces.
+const mostBytes = 1 << 30
+
+// tag is that of every message.
+const tag = 1
+
+// mpi is a communicator by an MPI library, which only moves bytes.
+type mpi struct {
+	lib        *library
+	rank, size int
+	most       int
+
+	mu  sync.Mutex // MPI_THREAD_SERIALIZED: one call at a time, from any thread
+	err error
+	// What calls fill or read. It is part of what lies on the heap, since a stack may move while its addresses are
+	// numbers.
+	status          [64]byte
+	got             int32
+	counts, offsets []int32
+}
+
+// Open makes this process, started by a launcher such as mpirun, a rank of MPI_COMM_WORLD. The library is the one
+// named by HEAL_LIBMPI, or the first of Libraries that is there. It can be done once in a process.
+func Open() (cluster.Comm, error) {
+	// UCX, which carries messages for MPICH and Open MPI, would take the handler of SIGSEGV from Go's runtime, for
+	// which a nil pointer is a panic. It reads the variable when it is loaded.
+	if os.Getenv("UCX_ERROR_SIGNALS") == "" {
+		if err := setenvC("UCX_ERROR_SIGNALS", ""); err != nil {
+			return nil, err
+		}
+	}
+	lib, err := findLibrary(os.Getenv(LibEnv))
+	if err != nil {
+		return nil, err
+	}
+	m := &mpi{lib: lib, most: mostBytes}
+	name := fmt.Sprintf("%s (%s)", lib.path, lib.version)
+	if err := m.start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := checkLauncher(m.size, name); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *mpi) start() error {
+	l := m.lib
+	if err := l.check(l.call(l.initialized, ptr(&m.got))); err != nil {
+		return err
+	}
+	if m.got != 0 {
+		return errors.New("MPI has been started in this process before")
+	}
+	if err := l.check(l.call(l.initThread, 0, 0, uintptr(l.serialized), ptr(&m.got))); err != nil {
+		return err
+	}
+	if m.got < l.serialized {
+		return fmt.Errorf("it lets only the thread that started it make calls (level %d, and %d is needed)", m.got,
+			l.serialized)
+	}
+	err := l.check(l.call(l.commSetErrhandler, l.world, l.errorsReturn))
+	if err == nil {
+		err = l.check(l.call(l.commRank, l.world, ptr(&m.got)))
+		m.rank = int(m.got)
+	}
+	if err == nil {
+		err = l.check(l.call(l.commSize, l.world, ptr(&m.got)))
+		m.size = int(m.got)
+	}
+	m.counts, m.offsets = make([]int32, m.size), make([]int32, m.size)
+	return err
+}
+
+func (m *mpi) Rank() int { return m.rank }
+func (m *mpi) Size() int { return m.size }
+
+// do makes one call.
+func (m *mpi) do(f func() error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = f()
+	}
+	return m.err
+}
+
+func (m *mpi) AllGather(all []byte, counts []int) error {
+	cluster.CheckCounts(m.size, all, counts)
+	return m.do(func() error {
+		if len(all) > m.most {
+			return m.exchange(func(int) []byte { return cluster.Part(all, counts, m.rank) },
+				func(r int) []byte { return cluster.Part(all, counts, r) })
+		}
+		place(m.counts, m.offsets, counts)
+		l := m.lib
+		err := l.check(l.call(l.allgatherv, l.inPlace, 0, l.bytes, data0(all), ptr(&m.counts[0]), ptr(&m.offsets[0]),
+			l.bytes, l.world))
+		runtime.KeepAlive(all)
+		return err
+	})
+}
+
+func (m *mpi) AllToAll(send []byte, to []int, recv []byte, from []int) error {
+	cluster.CheckCounts(m.size, send, to)
+	cluster.CheckCounts(m.size, recv, from)
+	return m.do(func() error {
+		own := cluster.Part(recv, from, m.rank)
+		if err := cluster.ToSelf(m.rank, cluster.Part(send, to, m.rank), own); err != nil {
+			return err
+		}
+		// Not MPI_Alltoallv, which may take a message that is shorter than was expected for the whole.
+		return m.exchange(func(r int) []byte { return cluster.Part(send, to, r) },
+			func(r int) []byte { return cluster.Part(recv, from, r) })
+	})
+}
+
+// exchange sends to and receives from each other rank, beginning with the nearest.
+func (m *mpi) exchange(out, in func(r int) []byte) error {
+	for k := 1; k < m.size; k++ {
+		to, from := (m.rank+k)%m.size, (m.rank+m.size-k)%m.size
+		if err := m.sendRecv(out(to), to, in(from), from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mpi) SendRecv(send []byte, to int, recv []byte, from int) error {
+	return m.do(func() error {
+		if to == m.rank && from == m.rank {
+			return cluster.ToSelf(m.rank, send, recv)
+		}
+		return m.sendRecv(send, to, recv, from)
+	})
+}
+
+// sendRecv goes by pieces, at least one each way, so that an empty message is one too.
+func (m *mpi) sendRecv(send []byte, to int, recv []byte, from int) error {
+	for first := true; ; first = false {
+		out, in := to != cluster.Nobody && (first || len(send) > 0), from != cluster.Nobody && (first || len(recv) > 0)
+		s, r := send[:min(len(send), m.most)], recv[:min(len(recv), m.most)]
+		l := m.lib
+		var code uintptr
+		switch {
+		case out && in:
+			code = l.call(l.sendrecv, data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag, data0(r), uintptr(len(r)),
+				l.bytes, uintptr(from), tag, l.world, ptr(&m.status[0]))
+		case out:
+			code = l.call(l.send, data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag, l.world)
+		case in:
+			code = l.call(l.recv, data0(r), uintptr(len(r)), l.bytes, uintptr(from), tag, l.world, ptr(&m.status[0]))
+		default:
+			return nil
+		}
+		runtime.KeepAlive(send)
+		runtime.KeepAlive(recv)
+		if err := l.check(code); err != nil {
+			return err
+		}
+		if in {
+			if err := l.check(l.call(l.getCount, ptr(&m.status[0]), l.bytes, ptr(&m.got))); err != nil {
+				return err
+			}
+			if int(m.got) != len(r) {
+				return &cluster.LengthError{From: from, Sent: int64(m.got), Want: int64(len(r))}
+			}
+			recv = recv[len(r):]
+		}
+		if out {
+			send = send[len(s):]
+		}
+	}
+}
+
+func (m *mpi) Barrier() error {
+	return m.do(func() error { return m.lib.check(m.lib.call(m.lib.barrier, m.lib.world)) })
+}
+
+// Abort does not wait for a call that is in progress, which may never end.
+func (m *mpi) Abort(code int, _ string) { m.lib.call(m.lib.abort, m.lib.world, uintptr(code)) }
+
+func (m *mpi) Close() error {
+	return m.do(func() error { return m.lib.check(m.lib.call(m.lib.finalize)) })
+}
+
+// place writes counts, and where each part begins.
+func place(counts, offsets []int32, from []int) {
+	at := 0
+	for r, n := range from {
+		counts[r], offsets[r] = int32(n), int32(at)
+		at += n
+	}
+}
+
+// ptr is an address as C takes it, of what lies on the heap and is kept alive by the caller.
+func ptr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+// data0 is where b begins. MPI takes any address for no bytes, but some libraries not nil.
+func data0(b []byte) uintptr {
+	if len(b) == 0 {
+		return ptr(&nothing)
+	}
+	return ptr(&b[0])
+}
+
+var nothing [8]byte
+
+// call calls a C function.
+func (l *library) call(f uintptr, args ...uintptr) uintptr {
+	r, _, _ := purego.SyscallN(f, args...)
+	return r
+}
