@@ -43,6 +43,12 @@ type Options struct {
 	// Sandbox compiles and runs the module in a process that has given up what it does not need. nil is this process.
 	Sandbox *Sandbox
 
+	// Cluster connects the ranks that run the module together: processes, or goroutines of LocalCluster with a module
+	// each. All of them compile the same source and make the same calls in the same order, one at a time. What a
+	// program prints and writes is printed and written by rank 0 alone. A call that fails on one rank fails on all; on
+	// the others it is a *RankError. nil is one process. A module in a Sandbox has no ranks.
+	Cluster Cluster
+
 	// AllowImport are folders from which a program may import beside its own, which is that of the file that is
 	// compiled; neither `..` nor links lead elsewhere. Links are not looked at where ReadFile is given.
 	AllowImport []string
@@ -62,7 +68,7 @@ func (o Options) engine() (engine.Options, error) {
 		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry,
 		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
 		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory},
-		Tuned: file, RequireTuned: o.RequireTuned}, nil
+		Tuned: file, RequireTuned: o.RequireTuned, Cluster: o.Cluster}, nil
 }
 
 // The backends, which give the same bits.

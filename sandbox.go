@@ -11,6 +11,7 @@ import (
 	"healc/internal/sandbox/serve"
 	"healc/internal/sandbox/wire"
 	"healc/lang/diag"
+	"healc/runtime/cluster"
 )
 
 // Sandbox compiles and runs a module in a process of its own, which has given up what a program does not need: files
@@ -54,6 +55,7 @@ func init() { serve.Enter() }
 // errSandbox says what a sandbox does not do.
 var (
 	errSandboxDevice     = errors.New("Options.Sandbox and Options.Device do not go together: a sandbox has no devices")
+	errSandboxCluster    = errors.New("Options.Sandbox and Options.Cluster do not go together: a sandbox has no ranks")
 	errSandboxTranscript = errors.New("Options.Sandbox is for programs: a transcript has no sandbox")
 )
 
@@ -61,6 +63,9 @@ var (
 func compileSandboxed(file *diag.File, opts Options) (*Module, error) {
 	if opts.Device != nil {
 		return nil, errSandboxDevice
+	}
+	if cluster.Many(opts.Cluster) {
+		return nil, errSandboxCluster
 	}
 	if _, err := tuned.ParseOption(opts.Tuned); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package ir
 import (
 	"healc/ir/scalar"
 	"healc/lang/types"
+	"healc/runtime/cluster"
 )
 
 // EvalContext is what Eval may ask of the interpreter.
@@ -17,6 +18,8 @@ type EvalContext interface {
 	Fail(op *Op, kind scalar.CheckKind, details ...int64) error
 	// System gives access to input and output.
 	System() System
+	// Cluster connects the ranks of the program; nil where there is one.
+	Cluster() cluster.Comm
 	// Ended is why the run is to end before its end, nil while it is not. An operation that takes much longer than its
 	// operands are large asks now and then.
 	Ended() error

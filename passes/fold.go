@@ -7,6 +7,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
+	"healc/runtime/cluster"
 )
 
 // maxFoldElems bounds the constants that folding makes: larger ones are cheaper to compute where they are
@@ -132,5 +133,8 @@ func (*foldContext) Fail(*ir.Op, scalar.CheckKind, ...int64) error { return errN
 
 // System implements ir.EvalContext. No operation that is folded does input or output.
 func (*foldContext) System() ir.System { return nil }
+
+// Cluster implements ir.EvalContext. Nor is one folded that depends on the number of ranks.
+func (*foldContext) Cluster() cluster.Comm { return nil }
 
 func (*foldContext) Ended() error { return nil }

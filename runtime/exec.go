@@ -10,6 +10,7 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/cluster"
 	"healc/runtime/device"
 	"healc/runtime/memory"
 	"healc/runtime/objload"
@@ -50,6 +51,8 @@ type Env struct {
 	System System          // nil: standard output and the file system
 	Pool   *pool.Pool      // nil: one thread
 	Limits Limits
+	// Cluster are the ranks of the program, of which this call is a part on each; nil: there is one.
+	Cluster cluster.Comm
 	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
 	// or, as all that it does not name, on the host.
 	Places []types.Place

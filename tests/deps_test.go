@@ -66,7 +66,7 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/abi", "codegen/target/profile lang/types"},
 	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi runtime/cluster"},
 	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
-	{"ir/kernel/keval", "leaves ir ir/ops ir/scalar ir/kernel runtime/abi"},
+	{"ir/kernel/keval", "leaves ir ir/ops ir/scalar ir/kernel runtime/abi runtime/cluster"},
 	{"ir/kernel/analysis", "lang/types ir ir/scalar ir/kernel"},
 	{"ir/kernel/transform", "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
 	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize runtime/cluster"},

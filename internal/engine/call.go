@@ -7,6 +7,7 @@ import (
 	"healc/internal/backend"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/cluster"
 	"healc/runtime/tensor"
 )
 
@@ -27,7 +28,25 @@ func (f *Func) Call(ctx context.Context, args ...*tensor.Tensor) (*tensor.Tensor
 
 // CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments
 // of `&mut` parameters are written in place; after an error their contents are undefined.
-func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) (out []*tensor.Tensor, err error) {
+	if !cluster.Many(f.m.opts.Cluster) {
+		return f.callAll(ctx, args)
+	}
+	err = f.together(ctx, args, func() (err error) {
+		out, err = f.callAll(ctx, args)
+		return err
+	})
+	if err != nil {
+		for _, t := range out {
+			t.Close()
+		}
+		return nil, err
+	}
+	return out, nil
+}
+
+// callAll is CallAll on this rank.
+func (f *Func) callAll(ctx context.Context, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := f.memory.Accepts(args); err != nil {
 		return nil, err
 	}
@@ -56,6 +75,6 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 		return nil, err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
-		Limits: f.m.opts.Limits}
+		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster}
 	return c.exec.Call(env, c.dims, args...)
 }

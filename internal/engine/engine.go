@@ -22,6 +22,7 @@ import (
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/cluster"
 	"healc/runtime/memory"
 	"healc/runtime/pool"
 	"healc/runtime/tensor"
@@ -42,6 +43,7 @@ type Options struct {
 	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
 	Limits   runtime.Limits // of each call
 	Imports  check.Importer // finds what the source imports; nil is the library and the disk
+	Cluster  cluster.Comm   // the ranks that run the module together; nil for one
 
 	Tuned        *tuned.File // those of pipeline.Options
 	RequireTuned bool
@@ -58,6 +60,7 @@ type Module struct {
 
 	mu    sync.Mutex
 	funcs map[string]*Func
+	sum   string // tells the program from others; "": not made
 }
 
 // Compile parses and checks a source. The error is a *diag.List.
@@ -109,6 +112,9 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 	}
 	if opts.System == nil {
 		opts.System = runtime.OS{}
+	}
+	if cluster.Many(opts.Cluster) {
+		opts.System = rankSystem{opts.System, opts.Cluster}
 	}
 	m := &Module{opts: opts, funcs: map[string]*Func{}, closed: new(atomic.Bool)}
 	target := backend.Target(opts.Backend, opts.Target, opts.Device)

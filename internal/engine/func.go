@@ -21,7 +21,8 @@ type Func struct {
 	memory *residency.Memory
 	given  map[string]int64 // shape parameters that are known from elsewhere than the arguments
 
-	columns *Func // Note [Column-major results]; nil: not made
+	met     atomic.Bool // the ranks have compared their inputs
+	columns *Func       // Note [Column-major results]; nil: not made
 
 	last     atomic.Pointer[compiled]
 	mu       sync.Mutex

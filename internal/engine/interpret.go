@@ -66,7 +66,8 @@ func (f *Func) evaluate(ctx context.Context, bind map[string]int64, in []*ir.Arr
 	run := func() ([]*ir.Array, error) {
 		limits := f.m.opts.Limits
 		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }, MaxSteps: limits.Steps,
-			Available: max(memory.Available(), 1), MaxBytes: limits.Memory}
+			Available: max(memory.Available(), 1), MaxBytes: limits.Memory,
+			Cluster: f.m.opts.Cluster}
 		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System})
 	}
 	out, err := runtime.Before(ctx, patience, run, nil)

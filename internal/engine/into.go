@@ -10,6 +10,7 @@ import (
 	"healc/internal/backend"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/cluster"
 	"healc/runtime/tensor"
 )
 
@@ -20,6 +21,14 @@ import (
 // files, and for results in column-major order. An argument that shares memory with a result must not be smaller than
 // it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tensor.Tensor) error {
+	if cluster.Many(f.m.opts.Cluster) {
+		return f.together(ctx, args, func() error { return f.callInto(ctx, out, args) })
+	}
+	return f.callInto(ctx, out, args)
+}
+
+// callInto is CallInto on this rank.
+func (f *Func) callInto(ctx context.Context, out, args []*tensor.Tensor) error {
 	if err := f.memory.Accepts(args); err != nil {
 		return err
 	}
@@ -51,7 +60,8 @@ func (f *Func) runInto(ctx context.Context, out, args []*tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits,
+		Cluster: f.m.opts.Cluster}
 	return c.exec.CallInto(env, c.dims, out, args...)
 }
 

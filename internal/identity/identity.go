@@ -4,6 +4,7 @@ package identity
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -28,16 +29,44 @@ var Build = sync.OnceValue(func() string {
 		if st, err := os.Stat(path); err == nil {
 			id += " " + strconv.FormatInt(st.Size(), 10) + " " + strconv.FormatInt(st.ModTime().UnixNano(), 10)
 		}
-		if f, err := os.Open(path); err == nil {
-			head := make([]byte, 8<<10)
-			n, _ := io.ReadFull(f, head)
-			f.Close()
-			sum := sha256.Sum256(head[:n])
-			id += " " + string(sum[:])
-		}
+		sum := headOf(path)
+		id += " " + string(sum[:])
 	}
 	return id
 })
+
+// Source tells the sources that this program was built of from others. It is the same for copies of a binary.
+var Source = sync.OnceValue(func() string {
+	id := Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		id += " " + info.GoVersion + " " + info.Main.Version
+	}
+	if path, err := os.Executable(); err == nil {
+		id += fmt.Sprintf(", binary of %d bytes, %.6x", sizeOf(path), headOf(path))
+	}
+	return id
+})
+
+// sizeOf is the size of a file, 0 where it cannot be had.
+func sizeOf(path string) int64 {
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return st.Size()
+}
+
+// headOf is a checksum of the beginning of a file, where the Go linker puts one of the whole.
+func headOf(path string) (sum [sha256.Size]byte) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum
+	}
+	defer f.Close()
+	head := make([]byte, 8<<10)
+	n, _ := io.ReadFull(f, head)
+	return sha256.Sum256(head[:n])
+}
 
 // Host names the processor that code for "this machine" is made for.
 var Host = sync.OnceValue(objload.HostID)

@@ -8,6 +8,7 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/cluster"
 )
 
 // Run evaluates the function called entry on args. Its shape parameters are bound from the arguments'
@@ -29,7 +30,7 @@ func Run(m *ir.Module, entry string, args []*ir.Array, sys ir.System) ([]*ir.Arr
 	return RunDims(m, entry, dims, args, sys)
 }
 
-// Bounds are what a run may take.
+// Bounds are what a run may take, and of what it is a part.
 type Bounds struct {
 	// Ended is asked before each operation, and by those that take long; the run ends with its error. nil: it goes on.
 	Ended func() error
@@ -40,6 +41,8 @@ type Bounds struct {
 	Available int64
 	// MaxBytes is how many bytes arrays may take together beside the arguments; 0 is any number.
 	MaxBytes int64
+	// Cluster are the ranks of the program, of which this run is one; nil: there is one.
+	Cluster cluster.Comm
 }
 
 // StepsError says that a program evaluates more operations than it may.
@@ -327,6 +330,9 @@ func (f *frame) Fail(op *ir.Op, kind scalar.CheckKind, details ...int64) error {
 
 // System implements ir.EvalContext.
 func (f *frame) System() ir.System { return f.system }
+
+// Cluster implements ir.EvalContext.
+func (f *frame) Cluster() cluster.Comm { return f.bounds.Cluster }
 
 // Ended implements ir.EvalContext.
 func (f *frame) Ended() error {

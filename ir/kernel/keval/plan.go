@@ -10,6 +10,7 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/cluster"
 )
 
 // A Failure is a run-time error of the program, such as an index out of range.
@@ -276,8 +277,9 @@ func (f *activation) host(h *abi.HostCall) {
 // outside is the context of the operations of the host.
 type outside struct{ sys ir.System }
 
-func (o outside) System() ir.System { return o.sys }
-func (o outside) Ended() error      { return nil }
+func (o outside) System() ir.System     { return o.sys }
+func (o outside) Cluster() cluster.Comm { return nil }
+func (o outside) Ended() error          { return nil }
 func (o outside) Dim(types.Dim) int64 {
 	panic(bug{"an operation of the host reads a dim"})
 }
