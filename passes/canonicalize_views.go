@@ -10,7 +10,8 @@ import (
 
 // addViewRules registers the rules about where elements are read. None of them computes anything.
 func addViewRules() {
-	addRule("the view changes nothing", identityView, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice, ops.Cast)
+	addRule("the view changes nothing", identityView, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice, ops.Cast,
+		ops.Shard, ops.Replicate)
 	addRule("view of a repeated scalar", viewOfSplat, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice)
 	addRule("reshape of a reshape", reshapeOfReshape, ops.Reshape)
 	addRule("permute of a permute", permuteOfPermute, ops.Permute)
@@ -36,7 +37,7 @@ func addViewRules() {
 }
 
 // identityView: a reshape, broadcast or cast to the operand's own type, a permute that leaves every axis
-// in its place, a slice of everything in order.
+// in its place, a slice of everything in order, and what says something to ranks alone.
 func identityView(_ *canonicalizer, op *ir.Op) []*ir.Value {
 	x := op.Args[0]
 	if !types.Equal(x.Type, op.Type()) {

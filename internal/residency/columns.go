@@ -14,7 +14,8 @@ func (m *Memory) ColumnMajor() []bool { return m.columns }
 func (m *Memory) TurnedOver() (*ir.Func, *Memory) {
 	of := m.of
 	g := &ir.Func{Name: of.Name + ".columns", Dims: of.Dims, Body: &ir.Block{}, Span: of.Span}
-	memory := &Memory{of: g, params: m.params, stay: m.stay, off: m.off}
+	memory := &Memory{of: g, params: m.params, stay: m.stay, off: m.off,
+		shards: m.shards.turnedOver(m.results, m.columns)}
 	var dims types.Shape
 	for _, d := range of.Dims {
 		dims = append(dims, types.Param(d))

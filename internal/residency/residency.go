@@ -1,6 +1,7 @@
-// Package residency knows what functions declare about the memory of their arguments and results: layouts, and places
-// such as `on device`. Inside of a program they say nothing, since a value has the strides and the place that suit the
-// code; they count where tensors enter and leave.
+// Package residency knows what functions declare about the memory of their arguments and results: layouts, places such
+// as `on device`, and which part of each a rank has. Inside of a program they say nothing, since a value has the
+// strides and the place that suit the code, and operations say which part they make; they count where tensors come in
+// and go out.
 package residency
 
 import (
@@ -25,6 +26,7 @@ type Memory struct {
 	stay    []types.Place // where each result stays; nil: all on the host
 	off     error         // why the function cannot run: what it needs is not there
 	columns []bool        // which results are column-major and have axes to turn over; nil: none
+	shards  shardings
 }
 
 // Usual is the memory of a function all of whose tensors are row-major and on the host, or of one that declares
@@ -69,8 +71,9 @@ func Of(of *ir.Func, f *tree.Func, d *memory.Device) *Memory {
 			m.columns[i] = true
 		}
 	}
+	m.shards = shardingsOf(of, m.params, m.results)
 	if usual {
-		return Usual(of)
+		return &Memory{of: of, shards: m.shards}
 	}
 	return m
 }
@@ -78,13 +81,14 @@ func Of(of *ir.Func, f *tree.Func, d *memory.Device) *Memory {
 // OfGradient is the memory of a derivative by the parameters at by, which is code: each gradient is row-major, and
 // where its parameter is.
 func (m *Memory) OfGradient(code *ir.Func, by []int64) *Memory {
+	shards := m.shards.ofGradient(code, by)
 	if m.IsUsual() {
-		return Usual(code)
+		return &Memory{of: code, shards: shards}
 	}
-	out := &Memory{of: code, params: slices.Clone(m.params), off: m.off}
+	out := &Memory{of: code, params: slices.Clone(m.params), off: m.off, shards: shards}
 	for i, t := range code.Results { // the value, then the gradients, which are results or what is updated
 		if i > 0 {
-			t.Place = m.params[by[i-1]].Place
+			t.Place, t.Sharding = m.params[by[i-1]].Place, shards.result(i)
 		}
 		if len(code.Updates) > 0 && i > 0 {
 			out.params = append(out.params, t)
@@ -112,17 +116,27 @@ func (m *Memory) Stay() []types.Place { return m.stay }
 // Param is the declared type of parameter i.
 func (m *Memory) Param(i int) types.Tensor {
 	if m.IsUsual() {
-		return m.of.Params()[i].Type
+		t := m.of.Params()[i].Type
+		t.Sharding = m.shards.param(i)
+		return t
 	}
 	return m.params[i]
 }
 
 // Results are the declared types of the results; what is updated in place is none.
 func (m *Memory) Results() []types.Tensor {
-	if m.IsUsual() {
-		return m.of.Results[:len(m.of.Results)-len(m.of.Updates)]
+	n := len(m.of.Results) - len(m.of.Updates)
+	if !m.IsUsual() {
+		return m.results[:n]
 	}
-	return m.results[:len(m.of.Results)-len(m.of.Updates)]
+	if !m.IsSharded() {
+		return m.of.Results[:n]
+	}
+	out := slices.Clone(m.of.Results[:n])
+	for i := range out {
+		out[i].Sharding = m.shards.result(i)
+	}
+	return out
 }
 
 // Place is the memory that parameter i is declared to be in.

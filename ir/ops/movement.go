@@ -597,3 +597,66 @@ func elementConcat(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 	}
 	return from(0, types.Dim{})
 }
+
+// Shard cuts a tensor into blocks for ranks. To a program that runs on one rank, and to the interpreter, it is nothing.
+var Shard = ir.Declare("shard")
+var _ = ir.Define(Shard, ir.OpDef{
+	Class: ir.Reindex, Surface: "reshard", Arity: 1, Traits: ir.View | ir.Cheap,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "axis", Kind: ir.ParamAxis},
+	},
+	Summary: "The operand, of which each rank has a block along an axis.",
+	Attrs: []ir.AttrDef{
+		{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is cut"},
+		{Name: "declared", Kind: ir.AttrFlag, Optional: true,
+			Doc: "a type says so: an operand that is sharded otherwise is an error"},
+	},
+	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		x, axis := args[0], attrs[0].(int64)
+		if err := requireIn("C1", "`reshard`", elements, x); err != nil {
+			return nil, err
+		}
+		if axis < 0 || axis >= int64(x.Rank()) {
+			return nil, broken("C2", "axis %d is out of range for %s of rank %d", axis, x, x.Rank())
+		}
+		return []types.Tensor{x}, nil
+	},
+	Eval:    evalWhole,
+	Element: elementWhole,
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		t.Add(op.Args[0], t.Emit(Shard, ir.A{"axis": op.Int("axis")}, cts[0]))
+	}),
+	Constraints: []ir.Constraint{
+		{Name: "C1", Text: "the operand holds numbers or bools"},
+		{Name: "C2", Text: "the axis exists"},
+	},
+	Example: "reshard([[1, 2], [3, 4]], 1) == [[1, 2], [3, 4]]",
+})
+
+// Replicate gives every rank the whole tensor. On one rank it is nothing, as Shard is.
+var Replicate = ir.Declare("replicate")
+var _ = ir.Define(Replicate, ir.OpDef{
+	Class: ir.Reindex, Surface: "replicate", Arity: 1, Traits: ir.View | ir.Cheap,
+	Reads:   readsAll,
+	Params:  []ir.Param{{Name: "x"}},
+	Summary: "The operand, which each rank has, whole.",
+	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		if err := requireIn("C1", "`replicate`", elements, args[0]); err != nil {
+			return nil, err
+		}
+		return []types.Tensor{args[0]}, nil
+	},
+	Eval:        evalWhole,
+	Element:     elementWhole,
+	VJP:         vjp(func(t *tape, op *ir.Op, cts []*ir.Value) { t.Add(op.Args[0], cts[0]) }),
+	Constraints: []ir.Constraint{{Name: "C1", Text: "the operand holds numbers or bools"}},
+	Example:     "replicate([1, 2]) == [1, 2]",
+})
+
+func evalWhole(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+	return one(args[0])
+}
+
+func elementWhole(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref { return p.Arg(op, 0, at) }

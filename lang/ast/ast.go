@@ -115,14 +115,21 @@ type TypeExpr interface {
 	typeExpr()
 }
 
-// TensorType is `elem[dims] in layout on place`; Dims is nil for a bare name, empty for `T[]`.
+// TensorType is `elem[dims] in layout on place sharded(axis)`; Dims is nil for a bare name, empty for `T[]`.
 type TensorType struct {
 	At
-	Elem   Ident
-	Dims   []Expr
-	Square bool // brackets were written
-	Layout *Ident
-	Place  *Ident
+	Elem    Ident
+	Dims    []Expr
+	Square  bool // brackets were written
+	Layout  *Ident
+	Place   *Ident
+	Sharded *Sharded
+}
+
+// Sharded is `sharded(axis)`.
+type Sharded struct {
+	At
+	Axis Expr
 }
 
 // TupleType is `(A, B)`; `()` and `unit` (a TensorType with that name) are the empty one.

@@ -82,7 +82,7 @@ func CheckWith(file *ast.File, importer scope.Importer) (*tree.Program, *diag.Li
 // the others, by module, place and instance.
 func (c *run) program() *tree.Program {
 	root := c.Modules[0]
-	p := &tree.Program{Source: root.Tree.Source, Gradients: c.Gradients}
+	p := &tree.Program{Source: root.Tree.Source, Gradients: c.Gradients, Sharded: c.Sharded}
 	seen := map[*scope.Func]bool{}
 	var work []*scope.Func
 	reach := func(f *scope.Func) {

@@ -146,6 +146,9 @@ func (u *unused) typ(t ast.TypeExpr) {
 	switch t := t.(type) {
 	case *ast.TensorType:
 		u.all(t.Dims)
+		if t.Sharded != nil {
+			u.expr(t.Sharded.Axis)
+		}
 	case *ast.TupleType:
 		for _, e := range t.Elems {
 			u.typ(e)

@@ -35,6 +35,16 @@ var CodePlace = define(Entry{
 	Fixed:   "fn f(x: f32[3] on device, y: f32[3]) -> f32[3] on device = x + to_device(y)\n",
 })
 
+// CodeSharding: what cannot be cut into parts for ranks says that it is.
+var CodeSharding = define(Entry{
+	Code:  "E0229",
+	Title: "a sharding does not fit",
+	Text: "`sharded(axis)` cuts a tensor into blocks along one of its axes, one for each rank. What has no axes, " +
+		"such as a scalar or a string, is whole on every rank.",
+	Example: "fn f(n: i32 sharded(0)) -> i32 = n\n",
+	Fixed:   "fn f(n: i32) -> i32 = n\n",
+})
+
 // CodeStored: an operation on elements that are only stored.
 var CodeStored = define(Entry{
 	Code:  "E0228",

@@ -169,6 +169,11 @@ func (w *weaver) typeExpr(t ast.TypeExpr) {
 			w.word("on")
 			w.tok(t.Place.Name)
 		}
+		if t.Sharded != nil {
+			w.space()
+			w.tok("sharded")
+			w.flatList("(", ")", 1, func(int) { w.expr(t.Sharded.Axis) })
+		}
 	case *ast.TupleType:
 		w.flatList("(", ")", len(t.Elems), func(i int) { w.typeExpr(t.Elems[i]) })
 	}

@@ -49,7 +49,28 @@ func function(f *tree.Func) *ir.Func {
 		out.Results = append(out.Results, types.Flatten(f.Params[i].T)...)
 		out.Updates = append(out.Updates, int64(i))
 	}
-	g.write(out.Body, &region{}, func() []*ir.Value { return g.leaving(f.Body) })
+	g.write(out.Body, &region{}, func() []*ir.Value {
+		for _, p := range f.Params {
+			g.env[p] = g.sharded(p.Loc, p.Declared, g.env[p])
+		}
+		return g.leaving(f.Body)
+	})
+	return out
+}
+
+// sharded writes what a declared type, or nil, says of the parts of values that ranks have.
+func (g *generator) sharded(at diag.Span, declared types.Type, vals []*ir.Value) []*ir.Value {
+	out := vals
+	for i, t := range types.Flatten(declared) {
+		if t.Sharding == types.Replicated {
+			continue
+		}
+		if &out[0] == &vals[0] {
+			out = append([]*ir.Value(nil), vals...)
+		}
+		attrs := ir.A{"axis": int64(t.Sharding.Axis()), "declared": true}
+		out[i] = g.emit(at, ops.Shard, attrs, vals[i:i+1], nil)[0]
+	}
 	return out
 }
 
@@ -77,7 +98,7 @@ func (g *generator) expr(e tree.Expr) []*ir.Value {
 		}
 		vals := g.expr(let.Value)
 		if let.Local != nil {
-			g.env[let.Local] = vals
+			g.env[let.Local] = g.sharded(let.Value.Span(), let.Local.Declared, vals)
 		}
 		e = let.Body
 	}
@@ -91,7 +112,7 @@ func (g *generator) expr(e tree.Expr) []*ir.Value {
 		}
 		return vals
 	case *tree.Assign:
-		g.env[e.Local] = g.expr(e.Value)
+		g.env[e.Local] = g.sharded(e.Value.Span(), e.Local.Declared, g.expr(e.Value))
 		return nil
 	case *tree.Return:
 		return g.leaving(e.Value)
@@ -154,7 +175,7 @@ func (g *generator) call(e *tree.Call) []*ir.Value {
 	rest := vals[n:]
 	for _, l := range e.Muts {
 		k := len(types.Flatten(l.T))
-		g.env[l], rest = rest[:k:k], rest[k:]
+		g.env[l], rest = g.sharded(e.Span(), l.Declared, rest[:k:k]), rest[k:]
 	}
 	return vals[:n:n]
 }

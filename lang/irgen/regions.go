@@ -69,7 +69,7 @@ func (g *generator) leaving(e tree.Expr) []*ir.Value {
 	if e.Type() == types.Never {
 		return vals
 	}
-	vals = append([]*ir.Value(nil), vals...)
+	vals = append([]*ir.Value(nil), g.sharded(e.Span(), g.fn.Declared, vals)...)
 	for _, i := range g.fn.Muts {
 		vals = append(vals, g.env[g.fn.Params[i]]...)
 	}

@@ -56,10 +56,22 @@ func ParsePlace(name string) (Place, bool) {
 // PlaceNames lists the names of the places.
 func PlaceNames() []string { return append([]string(nil), placeNames[:]...) }
 
-// Bare is t in the default layout and place, which is what tensors inside of the IR have.
+// Sharding says which part of a tensor a rank has. The zero value is Replicated.
+type Sharding uint8
+
+// Replicated is the sharding of a tensor that every rank has, whole.
+const Replicated Sharding = 0
+
+// ShardedAlong is the sharding of a tensor that is cut into blocks along an axis, one for each rank.
+func ShardedAlong(axis int) Sharding { return Sharding(axis + 1) }
+
+// Axis is the axis that is cut, -1 for a replicated tensor.
+func (s Sharding) Axis() int { return int(s) - 1 }
+
+// Bare is t in the default layout, place and sharding, which is what tensors inside of the IR have.
 func Bare(t Type) Type {
 	return Map(t, func(x Tensor) Tensor {
-		x.Layout, x.Place = RowMajor, OnHost
+		x.Layout, x.Place, x.Sharding = RowMajor, OnHost, Replicated
 		return x
 	})
 }

@@ -4,12 +4,13 @@ import "testing"
 
 func TestMemoryIsPartOfTheType(t *testing.T) {
 	plain := Of(F32, 2, 3)
-	cols, device := plain, plain
-	cols.Layout, device.Place = ColMajor, OnDevice
+	cols, device, rows := plain, plain, plain
+	cols.Layout, device.Place, rows.Sharding = ColMajor, OnDevice, ShardedAlong(1)
 	for _, c := range []struct {
 		t    Tensor
 		want string
-	}{{plain, "f32[2, 3]"}, {cols, "f32[2, 3] in col_major"}, {device, "f32[2, 3] on device"}} {
+	}{{plain, "f32[2, 3]"}, {cols, "f32[2, 3] in col_major"}, {device, "f32[2, 3] on device"},
+		{rows, "f32[2, 3] sharded(1)"}} {
 		if c.t.String() != c.want {
 			t.Errorf("%s is printed as %s", c.want, c.t)
 		}
@@ -21,8 +22,21 @@ func TestMemoryIsPartOfTheType(t *testing.T) {
 			t.Errorf("substitution makes %s of %s: %v", s, c.t, err)
 		}
 	}
-	if b := Bare(Tuple{[]Type{cols, Tuple{[]Type{device}}}}); b.String() != "(f32[2, 3], (f32[2, 3]))" {
+	if b := Bare(Tuple{[]Type{cols, Tuple{[]Type{device, rows}}}}); b.String() !=
+		"(f32[2, 3], (f32[2, 3], f32[2, 3]))" {
 		t.Errorf("bare, it is %s", b)
+	}
+}
+
+func TestShardings(t *testing.T) {
+	var zero Sharding
+	if zero != Replicated || zero.Axis() != -1 {
+		t.Errorf("a sharding that nobody sets is along axis %d", zero.Axis())
+	}
+	for axis := range 64 {
+		if s := ShardedAlong(axis); s == Replicated || s.Axis() != axis {
+			t.Errorf("a sharding along axis %d is along axis %d", axis, s.Axis())
+		}
 	}
 }
 

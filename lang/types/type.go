@@ -1,6 +1,9 @@
 package types
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Type is the type of a value: a Tensor (a scalar has rank 0) or a Tuple (unit is the empty one).
 type Type interface {
@@ -12,12 +15,13 @@ type Type interface {
 type Shape []Dim
 
 // Tensor is an element type and a shape: f32[M,N]. A scalar is a tensor of rank 0. Only declared types say
-// a layout and a place that are not the default; see Bare.
+// a layout, a place and a sharding that are not the default; see Bare.
 type Tensor struct {
-	Elem   DType
-	Shape  Shape
-	Layout Layout `json:",omitempty"`
-	Place  Place  `json:",omitempty"`
+	Elem     DType
+	Shape    Shape    // of the whole tensor, however it is sharded
+	Layout   Layout   `json:",omitempty"`
+	Place    Place    `json:",omitempty"`
+	Sharding Sharding `json:",omitempty"`
 }
 
 // Tuple is several values in order; the empty tuple is unit.
@@ -58,7 +62,7 @@ func (t Tensor) Rank() int { return len(t.Shape) }
 // IsScalar reports rank 0.
 func (t Tensor) IsScalar() bool { return len(t.Shape) == 0 }
 
-// String prints source form: f32[M, N], f32 for a scalar, f32[N] in col_major on device.
+// String prints source form: f32[M, N], f32 for a scalar, f32[N] in col_major on device, f32[N] sharded(0).
 func (t Tensor) String() string {
 	s := t.Elem.String()
 	if len(t.Shape) > 0 {
@@ -69,6 +73,9 @@ func (t Tensor) String() string {
 	}
 	if t.Place != OnHost {
 		s += " on " + t.Place.String()
+	}
+	if t.Sharding != Replicated {
+		s += " sharded(" + strconv.Itoa(t.Sharding.Axis()) + ")"
 	}
 	return s
 }
@@ -167,7 +174,8 @@ func Equal(a, b Type) bool {
 		return b == Never
 	case Tensor:
 		b, ok := b.(Tensor)
-		return ok && a.Elem == b.Elem && a.Layout == b.Layout && a.Place == b.Place && a.Shape.Equal(b.Shape)
+		return ok && a.Elem == b.Elem && a.Layout == b.Layout && a.Place == b.Place && a.Sharding == b.Sharding &&
+			a.Shape.Equal(b.Shape)
 	case Tuple:
 		b, ok := b.(Tuple)
 		if !ok || len(a.Elems) != len(b.Elems) {

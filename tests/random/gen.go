@@ -32,6 +32,7 @@ type Gen struct {
 	all  bool           // see since
 	late bool           // see lately
 	four bool           // see fours
+	rank bool           // see ranks
 }
 
 // since is the first seed whose programs hold what the generator did not draw from the beginning: programs that are
@@ -49,6 +50,11 @@ var latest = map[string]bool{"fourier_real": true, "fourier_real_inverse": true}
 // fours is the first seed whose programs have elements of i4 and f4e2m1.
 const fours = 1 << 24
 
+// ranks is the first seed whose programs say something to ranks.
+const ranks = 20784 << 20
+
+var ofRanks = map[string]bool{"shard": true, "replicate": true}
+
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000
 
@@ -59,7 +65,7 @@ func New(seed uint64, used map[string]int) *Program { return newProgram(seed, us
 func NewReal(seed uint64, used map[string]int) *Program { return newProgram(seed, used, true) }
 
 func newProgram(seed uint64, used map[string]int, real bool) *Program {
-	g := &Gen{real: real, all: seed >= since, late: seed >= lately, four: seed >= fours,
+	g := &Gen{real: real, all: seed >= since, late: seed >= lately, four: seed >= fours, rank: seed >= ranks,
 		r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: used, bind: map[string]int64{}}
 	g.f = &ir.Func{Name: "f", Public: true, Body: &ir.Block{}}
 	g.b = &ir.Builder{Block: g.f.Body}
@@ -216,6 +222,9 @@ func (g *Gen) op() {
 	}
 	if !g.late {
 		table = slices.DeleteFunc(table, func(d *ir.OpDef) bool { return latest[d.Name] })
+	}
+	if !g.rank {
+		table = slices.DeleteFunc(table, func(d *ir.OpDef) bool { return ofRanks[d.Name] })
 	}
 	for try := 0; try < 200; try++ {
 		d := table[g.r.IntN(len(table))]

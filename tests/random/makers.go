@@ -36,7 +36,7 @@ func init() { // makers mention themselves through Gen.op
 		"matmul": makeMatmul, "split_matmul": makeMatmul, "fourier": makeFourier,
 		"fourier_real": makeFourier, "fourier_real_inverse": makeFourier,
 		"tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
-		"require": makeRequire,
+		"require": makeRequire, "shard": makeShard, "replicate": makeReplicate,
 	}
 }
 
@@ -64,6 +64,21 @@ func makeDim(g *Gen, d *ir.OpDef) bool { return g.emit(d, ir.A{"dim": g.dim()}, 
 func makeIota(g *Gen, d *ir.OpDef) bool {
 	return g.emit(d, ir.A{"start": types.Lit(int64(g.r.IntN(9) - 4)), "extent": g.dim()}, nil)
 }
+
+// makeShard says something to ranks, of which there is one.
+func makeShard(g *Gen, d *ir.OpDef) bool {
+	x := g.pick()
+	if x.Type.IsScalar() {
+		return false
+	}
+	attrs := ir.A{"axis": int64(g.r.IntN(x.Type.Rank()))}
+	if g.r.IntN(2) == 0 {
+		attrs["declared"] = true
+	}
+	return g.emit(d, attrs, nil, x)
+}
+
+func makeReplicate(g *Gen, d *ir.OpDef) bool { return g.emit(d, nil, nil, g.pick()) }
 
 func makeBroadcast(g *Gen, d *ir.OpDef) bool {
 	v := g.pick()

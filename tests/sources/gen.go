@@ -24,6 +24,8 @@ type gen struct {
 	dims    []string    // its shape parameters
 	generic types.DType // its type parameter, Invalid for none
 	smooth  int         // above 0: in a function that is differentiated
+	start   string      // the first statements of its body
+	ranks   int         // how often it says something to ranks
 
 	lits    []string // names of extents that are numbers
 	helpers []*helper
@@ -81,19 +83,19 @@ func New(seed uint64, used map[string]int) *Program {
 
 // begin forgets the function before.
 func (g *gen) begin() {
-	g.vars, g.dims, g.generic = nil, nil, types.Invalid
+	g.vars, g.dims, g.generic, g.ranks = nil, nil, types.Invalid, 0
 }
 
 func (g *gen) param(t types.Tensor) {
-	q := Param{fmt.Sprintf("p%d", len(g.p.Params)), t}
+	q := Param{fmt.Sprintf("p%d", len(g.p.Params)), g.shard(t)}
 	g.p.Params = append(g.p.Params, q)
-	g.vars = append(g.vars, variable{name: q.Name, typ: t})
+	g.parameter(q.Name, q.Type)
 }
 
 // result is the type of a function's value.
 func (g *gen) result() types.Type {
 	if g.r.IntN(3) > 0 {
-		return g.tensorType()
+		return g.shard(g.tensorType())
 	}
 	return types.Tuple{Elems: []types.Type{g.tensorType(), g.tensorType()}}
 }

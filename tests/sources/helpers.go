@@ -15,6 +15,7 @@ type helper struct {
 	dims   []string
 	elem   types.DType // stands for its type parameter; Invalid for none
 	bound  string      // of the type parameter
+	ranks  bool        // it says something to ranks
 	recurs bool        // its first parameter is the number of calls that are left
 	cost   int64
 }
@@ -58,19 +59,20 @@ func (g *gen) helper() {
 	for i, t := range h.params {
 		v := fmt.Sprintf("q%d", i)
 		list = append(list, v+": $")
-		kids = append(kids, t)
-		g.vars = append(g.vars, variable{name: v, typ: t})
+		h.params[i] = g.shard(t)
+		kids = append(kids, h.params[i])
+		g.parameter(v, h.params[i])
 	}
 	h.result = g.result()
 	if len(h.dims) > 0 && g.chance(2) { // of a shape that a call can ask for
-		h.result = types.Tensor{Elem: g.dtype(), Shape: types.Shape{types.Param(h.dims[0])}}
+		h.result = g.shard(types.Tensor{Elem: g.dtype(), Shape: types.Shape{types.Param(h.dims[0])}})
 	}
 	g.fuel = 5 + g.r.IntN(20)
 	h.cost = 3
 	mult := g.mult
 	g.mult = 4 // it may be called in a loop
 	body := g.body(h.result, 1+g.r.IntN(2))
-	g.mult = mult
+	g.mult, h.ranks = mult, g.ranks > 0
 	brackets := ""
 	if names := append([]string{}, h.dims...); len(names) > 0 || h.elem != types.Invalid {
 		if h.elem != types.Invalid {
@@ -112,6 +114,9 @@ func (g *gen) call(t types.Type, d int) *Node {
 	h := g.helpers[g.r.IntN(len(g.helpers))]
 	if g.generic != types.Invalid && h.names(g.generic) {
 		return nil // what is T here is that type there
+	}
+	if h.ranks && g.deep > 0 {
+		return nil
 	}
 	if h.recurs {
 		if !types.Equal(t, h.result) || g.smooth > 0 {
@@ -196,10 +201,17 @@ func (g *gen) call(t types.Type, d int) *Node {
 			text += ", "
 		}
 		text += "$"
-		kids = append(kids, g.expr(types.Tensor{Elem: q.Elem, Shape: s}, min(d, 2)))
+		q.Shape = s
+		kids = append(kids, g.arrange(q, g.expr(bare(q), min(d, 2))))
 	}
 	if h.elem != types.Invalid {
 		g.used["generic call"]++
+	}
+	if h.ranks {
+		g.ranks++
+	}
+	if r, ok := h.result.(types.Tensor); ok && r.Sharding != types.Replicated {
+		return ex(t, "replicate("+text+"))", kids...)
 	}
 	return ex(t, text+")", kids...)
 }

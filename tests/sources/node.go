@@ -117,7 +117,11 @@ func (w *writer) typ(t types.Type) string {
 		for _, d := range t.Shape {
 			list = append(list, w.dim(d))
 		}
-		return w.elem(t.Elem) + "[" + strings.Join(list, ", ") + "]"
+		s := w.elem(t.Elem) + "[" + strings.Join(list, ", ") + "]"
+		if axis := t.Sharding.Axis(); axis >= 0 {
+			s += fmt.Sprintf(" sharded(%d)", axis)
+		}
+		return s
 	}
 	panic("BUG: a type of no kind")
 }

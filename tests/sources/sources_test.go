@@ -27,8 +27,11 @@ func TestTypes(t *testing.T) {
 	const n = 1000
 	for i := range uint64(n) {
 		seed := i
-		if i%2 == 1 {
+		switch i % 3 {
+		case 1:
 			seed += since
+		case 2:
+			seed += ranked
 		}
 		p := New(seed, used)
 		m, err := engine.Compile(p.Text(), engine.Options{Backend: heal.Interp})

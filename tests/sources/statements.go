@@ -9,7 +9,8 @@ import (
 // body is a block with statements and a value of a type.
 func (g *gen) body(t types.Type, statements int) *Node {
 	n := len(g.vars)
-	text, kids := "{\n", []any{}
+	text, kids := "{\n"+g.start, []any{}
+	g.start = ""
 	for range statements {
 		s := g.statement()
 		if s != nil {
@@ -17,9 +18,17 @@ func (g *gen) body(t types.Type, statements int) *Node {
 			kids = append(kids, s)
 		}
 	}
-	value := g.expr(t, 4)
+	value := g.value(t)
 	g.vars = g.vars[:n:n]
 	return ex(t, text+"    $\n}", append(kids, value)...)
+}
+
+// value is what a function of type t returns.
+func (g *gen) value(t types.Type) *Node {
+	if x, ok := t.(types.Tensor); ok {
+		return g.arrange(x, g.expr(bare(x), 4))
+	}
+	return g.expr(t, 4)
 }
 
 // statement is a declaration or changes a variable; nil where there is none to change.
@@ -59,6 +68,11 @@ func (g *gen) declare() *Node {
 		name := g.name()
 		g.vars = append(g.vars, variable{name: name, typ: v, mut: true})
 		return node(stmt, nil, "    let mut "+name+" = $;\n", x)
+	}
+	if v, ok := t.(types.Tensor); ok {
+		if s := g.shard(v); s.Sharding != types.Replicated {
+			return g.declareSharded(s)
+		}
 	}
 	x := g.expr(t, 3)
 	p, vars := g.pattern(t)

@@ -100,6 +100,7 @@ func TestDescribed(t *testing.T) {
 		`{"Name":"f","Params":[{"Name":"x","Type":{"Elem":99}}]}`:                                "a type is none",
 		`{"Name":"f","Params":[{"Name":"x","Type":{"Elem":0}}]}`:                                 "a type is none",
 		`{"Name":"f","Results":[{"Elem":14,"Shape":["3"]}]}`:                                     "a type is none",
+		`{"Name":"f","Results":[{"Elem":12,"Sharding":1}]}`:                                      "a type is none",
 		`{"Name":"f","Results":[{"Elem":12,"Layout":9}]}`:                                        "a type is none",
 		`{"Name":"f","Dims":["N"],"Params":[{"Name":"x","Type":{"Elem":12,"Shape":["N*N+N"]}}]}`: "",
 	} {

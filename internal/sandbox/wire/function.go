@@ -62,7 +62,8 @@ func (f *Function) Verify() error {
 // verifyType checks a type.
 func verifyType(t types.Tensor) error {
 	if !t.Elem.Converts() && t.Elem != types.String || t.Elem == types.String && len(t.Shape) > 0 ||
-		len(t.Shape) > MaxRank || t.Layout > types.Strided || t.Place > types.OnUnified {
+		len(t.Shape) > MaxRank || t.Layout > types.Strided || t.Place > types.OnUnified ||
+		t.Sharding.Axis() >= len(t.Shape) {
 		return errors.New("a type is none")
 	}
 	return nil

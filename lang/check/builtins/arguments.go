@@ -25,30 +25,6 @@ func constFlag(c *infer.Checker, e ast.Expr, what string) (bool, bool) {
 	return false, false
 }
 
-// axisOf is one axis of a tensor of the given rank, counted from the front.
-func axisOf(c *infer.Checker, e ast.Expr, rank int) (int64, bool) {
-	n, ok := c.ConstInt(e, "an axis")
-	if !ok {
-		return 0, false
-	}
-	if n < -int64(rank) || n >= int64(rank) {
-		r := c.Errorf(diag.CodeAxis, e.Span(), "axis %d is out of range for a tensor of rank %d", n, rank)
-		switch rank {
-		case 0:
-			r.Help("a scalar has no axes")
-		case 1:
-			r.Help("the only axis is 0, or -1")
-		default:
-			r.Help("the axes are 0 to %d, or -%d to -1", rank-1, rank)
-		}
-		return 0, false
-	}
-	if n < 0 {
-		n += int64(rank)
-	}
-	return n, true
-}
-
 // axesOf is an axis or a tuple of axes, sorted; nil means all.
 func axesOf(c *infer.Checker, e ast.Expr, rank int) ([]int64, bool) {
 	out := []int64{}
@@ -67,7 +43,7 @@ func axesOf(c *infer.Checker, e ast.Expr, rank int) ([]int64, bool) {
 	}
 	seen := make([]bool, rank)
 	for _, x := range list {
-		n, ok := axisOf(c, x, rank)
+		n, ok := c.Axis(x, rank)
 		if !ok {
 			return nil, false
 		}
@@ -116,7 +92,7 @@ func axisOr(c *infer.Checker, e ast.Expr, rank int, missing int64) (int64, bool)
 	if e == nil {
 		return missing, true
 	}
-	return axisOf(c, e, rank)
+	return c.Axis(e, rank)
 }
 
 // operand types the first argument of a function on tensors.

@@ -79,7 +79,7 @@ func cumulative(op *ir.OpDef) *infer.Builtin {
 			}
 			axis := int64(rank - 1)
 			if args[1] != nil {
-				if axis, ok = axisOf(c, args[1], rank); !ok {
+				if axis, ok = c.Axis(args[1], rank); !ok {
 					return tree.Bad(e.Loc)
 				}
 			}

@@ -55,7 +55,7 @@ func modMulAxisSumCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want type
 		return tree.Bad(e.Loc)
 	}
 	rank := max(at.Rank(), bt.Rank())
-	axis, ok := axisOf(c, args[3], rank)
+	axis, ok := c.Axis(args[3], rank)
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
@@ -175,7 +175,7 @@ func permutationOf(c *infer.Checker, args []ast.Expr, axis int64, rank int) (mod
 	}
 	ok := true
 	if permAxis != nil {
-		m.axis, ok = axisOf(c, permAxis, rank)
+		m.axis, ok = c.Axis(permAxis, rank)
 	}
 	if !ok || m.axis == axis || m.axis >= int64(rank) {
 		if ok {
@@ -262,8 +262,8 @@ func permuteRowsCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.
 	if !ok || !ok1 {
 		return tree.Bad(e.Loc)
 	}
-	along, ok := axisOf(c, args[2], t.Rank())
-	axis, ok1 := axisOf(c, args[3], t.Rank())
+	along, ok := c.Axis(args[2], t.Rank())
+	axis, ok1 := c.Axis(args[3], t.Rank())
 	if !ok || !ok1 {
 		return tree.Bad(e.Loc)
 	}

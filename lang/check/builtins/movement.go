@@ -211,7 +211,7 @@ func rollCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type) t
 			return tree.Bad(e.Loc)
 		}
 		x = c.Reshape(e.Loc, x, types.Shape{n})
-	} else if axis, ok = axisOf(c, args[2], t.Rank()); !ok {
+	} else if axis, ok = c.Axis(args[2], t.Rank()); !ok {
 		return tree.Bad(e.Loc)
 	}
 	if tree.IsBad(x) {
@@ -278,7 +278,7 @@ func padCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type) tr
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
-	axis, ok := axisOf(c, args[1], t.Rank())
+	axis, ok := c.Axis(args[1], t.Rank())
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
@@ -340,7 +340,7 @@ func repeatCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type)
 			return tree.Bad(e.Loc)
 		}
 		shape = types.Shape{elems}
-	} else if axis, ok = axisOf(c, args[2], t.Rank()); !ok {
+	} else if axis, ok = c.Axis(args[2], t.Rank()); !ok {
 		return tree.Bad(e.Loc)
 	}
 	total, err := shape[axis].Mul(n)

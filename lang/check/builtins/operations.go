@@ -82,6 +82,7 @@ func operationBuiltin(op *ir.OpDef, special infer.Build,
 			if !operands(c, in) || !callAttributes(c, in) || fit != nil && !fit(c, in) {
 				return tree.Bad(e.Loc)
 			}
+			c.Sharded = c.Sharded || op == ops.Shard || op == ops.Replicate
 			return c.ApplyCode(diag.CodeRule, e.Loc, op, in.attrs, nil, in.operands)
 		}
 	}
@@ -198,7 +199,7 @@ func callAttributes(c *infer.Checker, in *operationCall) bool {
 		case p.Kind == ir.ParamAxes:
 			v, ok = axesOf(c, in.args[i], rank)
 		case p.Kind == ir.ParamAnyAxis && in.args[i] != nil:
-			v, ok = axisOf(c, in.args[i], rank)
+			v, ok = c.Axis(in.args[i], rank)
 		default:
 			continue
 		}

@@ -130,7 +130,7 @@ func permuteCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type
 	perm := make([]int64, len(list.Elems))
 	seen := map[int64]bool{}
 	for i, a := range list.Elems {
-		n, ok := axisOf(c, a, t.Rank())
+		n, ok := c.Axis(a, t.Rank())
 		if !ok {
 			return tree.Bad(e.Loc)
 		}
@@ -153,8 +153,8 @@ func moveaxisCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Typ
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
-	from, ok := axisOf(c, args[1], t.Rank())
-	to, ok1 := axisOf(c, args[2], t.Rank())
+	from, ok := c.Axis(args[1], t.Rank())
+	to, ok1 := c.Axis(args[2], t.Rank())
 	if !ok || !ok1 {
 		return tree.Bad(e.Loc)
 	}
@@ -220,7 +220,7 @@ func unsqueezeCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Ty
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
-	axis, ok := axisOf(c, args[1], t.Rank()+1)
+	axis, ok := c.Axis(args[1], t.Rank()+1)
 	if !ok {
 		return tree.Bad(e.Loc)
 	}

@@ -18,6 +18,7 @@ type Checker struct {
 
 	Gradients bool // something is differentiated
 	Placed    bool // the source names a place that is not the host
+	Sharded   bool // the source says which part of a tensor a rank has
 
 	kinds   map[ast.Expr]literal.Kind // memo of LiteralKindOf
 	general map[*ast.Array]bool       // array literals that hold more than numbers

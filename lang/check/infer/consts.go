@@ -48,7 +48,7 @@ func (c *Checker) constValue(d *ast.ConstDecl) *ir.Array {
 		want = c.TypeOf(d.Type)
 		if bare := types.Bare(want); !types.Equal(want, bare) {
 			c.Errorf(diag.CodePlace, d.Type.Span(),
-				"a constant has no layout and no place: it is wherever it is needed").Label("%s", want).
+				"a constant has no layout, no place and no sharding: it is wherever it is needed").Label("%s", want).
 				Help("write `%s`", bare)
 			return nil
 		}

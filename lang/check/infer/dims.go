@@ -161,3 +161,27 @@ func (c *Checker) ConstInt(e ast.Expr, what string) (int64, bool) {
 	c.Errorf(diag.CodeNotConstant, e.Span(), "%s has to be an integer that is known when the program is compiled", what)
 	return 0, false
 }
+
+// Axis is one axis of a tensor of the given rank, counted from the front.
+func (c *Checker) Axis(e ast.Expr, rank int) (int64, bool) {
+	n, ok := c.ConstInt(e, "an axis")
+	if !ok {
+		return 0, false
+	}
+	if n < -int64(rank) || n >= int64(rank) {
+		r := c.Errorf(diag.CodeAxis, e.Span(), "axis %d is out of range for a tensor of rank %d", n, rank)
+		switch rank {
+		case 0:
+			r.Help("a scalar has no axes")
+		case 1:
+			r.Help("the only axis is 0, or -1")
+		default:
+			r.Help("the axes are 0 to %d, or -%d to -1", rank-1, rank)
+		}
+		return 0, false
+	}
+	if n < 0 {
+		n += int64(rank)
+	}
+	return n, true
+}

@@ -12,7 +12,7 @@ import (
 	"healc/lang/types"
 )
 
-// TypeOf is the type that a type expression names, with its layout and place, or the error type.
+// TypeOf is the type that a type expression names, with its layout, place and sharding, or the error type.
 func (c *Checker) TypeOf(t ast.TypeExpr) types.Type {
 	switch t := t.(type) {
 	case *ast.TupleType:
@@ -32,9 +32,10 @@ func (c *Checker) TypeOf(t ast.TypeExpr) types.Type {
 
 func (c *Checker) tensorType(t *ast.TensorType) types.Type {
 	if p, ok := c.TupleParameter(t.Elem.Name); ok {
-		if t.Square || t.Layout != nil || t.Place != nil {
+		if t.Square || t.Layout != nil || t.Place != nil || t.Sharded != nil {
 			c.Errorf(diag.CodeUnknownType, t.Loc,
-				"%s stands for a whole type, and has no extents, layout or place of its own", report.Quote(t.Elem.Name))
+				"%s stands for a whole type, and has no extents, layout, place or sharding of its own",
+				report.Quote(t.Elem.Name))
 			return types.ErrorType
 		}
 		return p
@@ -46,6 +47,10 @@ func (c *Checker) tensorType(t *ast.TensorType) types.Type {
 	elem, ok := c.ElemType(t.Elem)
 	if !ok {
 		if t.Elem.Name == "unit" && !t.Square {
+			if t.Sharded != nil {
+				c.whole(t, "unit")
+				return types.ErrorType
+			}
 			return types.Unit
 		}
 		return types.ErrorType
@@ -65,7 +70,40 @@ func (c *Checker) tensorType(t *ast.TensorType) types.Type {
 	if !c.Extents(t.Loc, out) {
 		return types.ErrorType
 	}
+	if t.Sharded != nil {
+		if out.Sharding, ok = c.sharding(t, out); !ok {
+			return types.ErrorType
+		}
+	}
 	return out
+}
+
+// sharding is what a type expression, which is of type t apart from that, says of ranks.
+func (c *Checker) sharding(e *ast.TensorType, t types.Tensor) (types.Sharding, bool) {
+	switch {
+	case t.Elem == types.String:
+		c.whole(e, "a string")
+		return types.Replicated, false
+	case t.IsScalar():
+		c.whole(e, "a scalar")
+		return types.Replicated, false
+	case t.Place != types.OnHost:
+		c.Errorf(diag.CodeUnsupported, e.Loc, "a sharded tensor `on %s` is not supported yet", t.Place).
+			Help("leave out `on %s` or %s", t.Place, report.Quote(e.Sharded.Loc.Text()))
+		return types.Replicated, false
+	}
+	axis, ok := c.Axis(e.Sharded.Axis, t.Rank())
+	if !ok {
+		return types.Replicated, false
+	}
+	c.Sharded = true
+	return types.ShardedAlong(int(axis)), true
+}
+
+// whole reports a type that cannot be sharded, and what it is.
+func (c *Checker) whole(t *ast.TensorType, what string) {
+	c.Errorf(diag.CodeSharding, t.Sharded.Loc, "%s has no axes to be cut along: every rank has the whole", what).
+		Help("leave out %s", report.Quote(t.Sharded.Loc.Text()))
 }
 
 // ElemType is the element type of that name. It reports an unknown one; `unit` gives false without.

@@ -44,7 +44,7 @@ var ForeignNames = map[string]string{
 	"broadcast_to": "expand(v, [2, 4])", "view": "reshape(x, [2, 8])",
 	"gather": "take_along_axis(x, idx, axis = 0)", "take": "v[idx]", "index_select": "v[idx]",
 	"arange": "iota(4)", "range": "iota(4)", "identity": "eye[f32, 4]()", "fill": "full[f32, 4, 4](1.0)",
-	"replicate": "full[f32, 4](1.0)", "zeros_like": "like(x, 0.0)", "ones_like": "like(x, 1.0)",
+	"zeros_like": "like(x, 0.0)", "ones_like": "like(x, 1.0)",
 	"full_like": "like(x, 2.0)",
 	"modadd":    "modsum(a, b, p)", "addmod": "modsum(a, b, p)", "submod": "modsub(a, b, p)",
 	"mulmod": "modmul(a, b, p)",

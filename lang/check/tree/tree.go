@@ -17,6 +17,7 @@ type Program struct {
 	Funcs     []*Func
 	Tests     []*Test // the `test` blocks of the file, in source order
 	Gradients bool    // a function is differentiated somewhere: whether it can be shows in its operations
+	Sharded   bool    // a source says which part of a tensor a rank has: whether operands agree shows in the operations
 	// What is most likely a slip in the file, and stops nothing.
 	Warnings  []*diag.Diagnostic
 	Instances []*Instance // of the file's functions with type parameters: one for each type that they can be used with
@@ -88,7 +89,7 @@ type Func struct {
 	Params    []*Local
 	Muts      []int // the `&mut` parameters, by position: the caller sees the value that each has in the end
 	Result    types.Type
-	Declared  types.Type // the result's type as written, with layouts and places
+	Declared  types.Type // the result's type as written, with layouts, places and shardings
 	Off       *Placed    // the most that it needs beside the host, itself or through a call; nil for nothing
 	Body      Expr
 	Public    bool
@@ -113,7 +114,7 @@ type Local struct {
 	Name     string
 	T        types.Type
 	Loc      diag.Span
-	Declared types.Type // as written, with layouts and places; nil for a name without a type
+	Declared types.Type // as written, with layouts, places and shardings; nil for a name without a type
 }
 
 // Expr is a typed expression.
