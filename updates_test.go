@@ -81,6 +81,34 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// TestUpdatesBehindTuples: a parameter that is changed is counted behind all that those before it become.
+func TestUpdatesBehindTuples(t *testing.T) {
+	const source = "fn add(a: (f32[2], (f32[], f32[2])), x: &mut f32[2]) -> f32 = { let (_p, (q, r)) = a; x += r; q }\n"
+	for _, backend := range []string{heal.Interp, heal.CPU} {
+		m, err := heal.Compile(source, heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Func("add")
+		if err != nil {
+			t.Fatal(err)
+		}
+		vec := func(a, b float32) *tensor.Tensor { return tensor.FromSlice([]float32{a, b}, 2) }
+		x := vec(1, 2)
+		out, err := f.Call(context.Background(), vec(0, 0), tensor.Scalar(float32(7)), vec(10, 20), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := tensor.Slice[float32](out); err != nil || v[0] != 7 {
+			t.Errorf("%s: the result is %v, %v", backend, v, err)
+		}
+		if v, err := tensor.Slice[float32](x); err != nil || v[0] != 11 || v[1] != 22 {
+			t.Errorf("%s: x is %v, %v", backend, v, err)
+		}
+		m.Close()
+	}
+}
+
 // TestCallOfNoResult: a function that Call is not for does not run, and so changes nothing.
 func TestCallOfNoResult(t *testing.T) {
 	const source = "fn grow(x: &mut f32[3]) = { x += 1.0; }\n" +

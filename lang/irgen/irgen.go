@@ -42,12 +42,14 @@ func function(f *tree.Func) *ir.Func {
 		Name: f.Name, Dims: f.Dims, Body: &ir.Block{},
 		Results: types.Flatten(f.Result), Public: f.Public, IO: f.IO, Span: f.Loc,
 	}
-	for _, p := range f.Params {
+	first := make([]int, len(f.Params)) // what each becomes begins there
+	for i, p := range f.Params {
+		first[i] = len(out.Params())
 		g.params(out.Body, p)
 	}
 	for _, i := range f.Muts {
 		out.Results = append(out.Results, types.Flatten(f.Params[i].T)...)
-		out.Updates = append(out.Updates, int64(i))
+		out.Updates = append(out.Updates, int64(first[i]))
 	}
 	g.write(out.Body, &region{}, func() []*ir.Value {
 		for _, p := range f.Params {
