@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/lang/types"
 	"healc/runtime/tensor"
@@ -34,6 +35,7 @@ func TestManyPanels(t *testing.T) {
 		{bytes("K, N", "(a as i32) @ (b as i32) .+ 1"), types.I8, false},
 		{bytes("N, K", "(a as i32) @ transpose(b as i32)"), types.I8, true},
 	}
+	code := &cache.Cache{Dir: t.TempDir()} // which is the same for all numbers and for any number of threads
 	sizes := [][3]int64{{68, 1, 64}, {33, 20, 100}, {36, 40, 96}, {4, 64, 70}, {70, 79, 128}, {48, 128, 160},
 		{34, 300, 67}}
 	for n, src := range sources {
@@ -69,7 +71,8 @@ func TestManyPanels(t *testing.T) {
 				name := fmt.Sprintf("%s of %v, tiny: %v", src.text, s, tiny)
 				want := call(t, name, src.text, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 				for threads := 1; threads <= 2; threads++ {
-					got := call(t, name, src.text, engine.Options{Threads: threads, SplitAll: true}, args)
+					got := call(t, name, src.text, engine.Options{Threads: threads, SplitAll: true, Cache: code},
+						args)
 					differ(t, fmt.Sprintf("%s on %d threads", name, threads), got, want)
 				}
 				for _, a := range args {

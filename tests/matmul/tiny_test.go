@@ -8,6 +8,7 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/lang/types"
 	"healc/runtime/tensor"
@@ -55,6 +56,9 @@ func powerOf(rng *rand.Rand, e, by int) uint64 {
 func TestTinyBF16(t *testing.T) {
 	const src = `fn f[M, K, N](a: bf16[M, K], b: bf16[K, N]) -> f32[M, N] = (a @ b) as f32`
 	sizes := [][3]int64{{5, 33, 17}, {33, 70, 40}, {70, 2500, 35}}
+	code := &cache.Cache{Dir: t.TempDir()} // which is the same for all kinds of numbers
+	free := newAnyShape(t, src, "", 2)
+	defer free.close()
 	subnormal := 0
 	for name, number := range tinies {
 		for i, s := range sizes {
@@ -80,12 +84,10 @@ func TestTinyBF16(t *testing.T) {
 			}
 			for _, cpu := range devices.Targets(t) {
 				got := call(t, name, src, engine.Options{Threads: 2, SplitAll: true,
-					Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
+					Target: codegen.Target{Kind: "cpu", CPU: cpu}, Cache: code}, args)
 				differ(t, fmt.Sprintf("%s %v on %q", name, s, cpu), oneNaN(got), want)
 			}
-			free := newAnyShape(t, src, "", 2)
 			differ(t, fmt.Sprintf("%s %v for any shape", name, s), oneNaN(free.call(t, name, s, args)), want)
-			free.close()
 		}
 	}
 	if subnormal == 0 {
