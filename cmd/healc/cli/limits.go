@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/ranks"
 	"healc/runtime"
 )
 
@@ -79,11 +80,19 @@ func (e *signalError) Error() string {
 	return "the program was interrupted"
 }
 
-// code is the exit code of a command that a signal ended, as shells have it.
-func (e *signalError) code() int { return 128 + int(e.signal) }
+// ExitCode is the exit code of a command that a signal ended, as shells have it.
+func (e *signalError) ExitCode() int { return 128 + int(e.signal) }
 
 // grace is how long a command may take to end by itself, as all do but those that wait for the system.
 const grace = 80 * time.Millisecond
+
+// grace is the time of this command: ranks tell each other first.
+func (a *app) grace() time.Duration {
+	if a.rank != nil {
+		return grace + ranks.Patience
+	}
+	return grace
+}
 
 // untilSignal gives a context that signals end, and a function that gives the signals back. force ends the process,
 // too, when the context was of no use within the time of grace, as where a pipe is full that nobody reads.
@@ -102,10 +111,10 @@ func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Sign
 			cause := &signalError{s.(syscall.Signal)}
 			cancel(cause)
 			if force {
-				time.Sleep(grace)
+				time.Sleep(a.grace())
 				a.exit(cause)
-				time.Sleep(grace) // the command is at its report
-				os.Exit(cause.code())
+				time.Sleep(a.grace()) // the command is at its report
+				os.Exit(cause.ExitCode())
 			}
 		case <-done:
 		}
@@ -137,7 +146,7 @@ func (a *app) within(limit time.Duration, f func() error) error {
 	if limit <= 0 {
 		return f()
 	}
-	late := time.AfterFunc(limit+grace, func() { a.exit(&driver.TimeoutError{Limit: limit}) })
+	late := time.AfterFunc(limit+a.grace(), func() { a.exit(&driver.TimeoutError{Limit: limit}) })
 	defer late.Stop()
 	return f()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/ranks"
 	"healc/internal/engine"
 	"healc/internal/sandbox"
 	"healc/lang/diag"
@@ -64,6 +65,7 @@ type app struct {
 	module *engine.Module // what became of it
 	extra  []*cobra.Command
 
+	rank   *ranks.Rank // of several that run a program together; nil for one
 	ending atomic.Bool // who sets it reports how the command ended
 }
 
@@ -76,7 +78,15 @@ func (exitCode) Error() string { return "" }
 func run(args []string, a *app) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
-			code = a.bug(driver.Recovered(p))
+			bug := driver.Recovered(p)
+			if a.rank == nil {
+				code = a.bug(bug)
+			} else {
+				code = a.rank.End(0, errors.New(bug.Cause), func(w io.Writer, _ error) int {
+					a.err = w
+					return a.bug(bug)
+				})
+			}
 		}
 		if err := a.out.flush(); err != nil && code == exitOK {
 			a.diagnostic(&diag.Diagnostic{Message: err.Error()})

@@ -3,26 +3,54 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
+	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
-// report prints an error and returns the exit code that it means.
+// report prints an error and returns the exit code that it means. Of several ranks one prints.
 func (a *app) report(err error) int {
 	var code exitCode
-	if errors.As(err, &code) {
+	well := err == nil || errors.As(err, &code)
+	if a.rank != nil {
+		if failed := a.out.flush(); well && failed != nil {
+			well, err = false, failed
+		}
+		if well {
+			err = nil
+		}
+		return a.rank.End(int(code), err, func(w io.Writer, err error) int {
+			a.err = w
+			return a.show(err)
+		})
+	}
+	if well {
 		return int(code)
 	}
+	return a.show(err)
+}
+
+// show prints what has failed, and returns the exit code that it means.
+func (a *app) show(err error) int {
 	var signalled *signalError
 	if errors.As(err, &signalled) {
 		a.diagnostic(&diag.Diagnostic{Message: signalled.Error()})
-		return signalled.code()
+		return signalled.ExitCode()
 	}
 	o := driver.Classify(err, a.file)
 	if o.Bug != nil {
 		return a.bug(o.Bug)
+	}
+	var differ *heal.DisagreeError // which says of which ranks it is
+	if a.rank != nil && a.rank.Comm != nil && o.Class == driver.RuntimeFault && len(o.Diagnostics) == 1 &&
+		!errors.As(err, &differ) {
+		d := *o.Diagnostics[0]
+		d.Notes = append(slices.Clip(d.Notes), fmt.Sprintf("on rank %d of %d", a.rank.Rank(), a.rank.Size()))
+		o.Diagnostics[0] = &d
 	}
 	a.diagnostics(o.Diagnostics, o.More)
 	return int(o.Class)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,9 +14,11 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/ranks"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/internal/sandbox"
+	"healc/lang/diag"
 	"healc/passes"
 	"healc/runtime/pool"
 )
@@ -76,6 +79,7 @@ func (a *app) runCommand() *cobra.Command {
 	var flags runFlags
 	var may importFlags
 	var tune tuneFileFlags
+	var several ranks.Flags
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a program in memory and run it",
@@ -90,13 +94,72 @@ func (a *app) runCommand() *cobra.Command {
 			if err := flags.check(c.Flags()); err != nil {
 				return err
 			}
+			if err := several.Check(c.Flags(), args[0], flags.sandbox != ""); err != nil {
+				return err
+			}
+			if several.Asked() {
+				if ended, err := a.severalRanks(args[0], &several); ended || err != nil {
+					return err
+				}
+			}
 			return a.runProgram(c, args[0], &flags, &may, &tune)
 		},
 	}
 	flags.register(c.Flags())
 	may.register(c.Flags())
 	tune.register(c.Flags())
+	several.Register(c.Flags())
 	return c
+}
+
+// severalRanks makes this process a rank, or starts the ranks of a run and waits for their end.
+func (a *app) severalRanks(path string, several *ranks.Flags) (ended bool, err error) {
+	switch {
+	case ranks.Inside():
+		a.rank, err = ranks.Join(func(rank int) {
+			if rank == 0 {
+				a.diagnostic(&diag.Diagnostic{Message: "the process that has started the ranks has ended"})
+			}
+			os.Exit(exitRuntime)
+		})
+	case several.Dist != "":
+		if a.rank, err = ranks.Launched(); err != nil && a.rank.Comm == nil {
+			err = &driver.UsageError{Message: "--dist mpi: " + err.Error(), Help: "start healc by the " +
+				"launcher of the MPI library that it uses, which HEAL_LIBMPI names; --ranks N needs neither"}
+		}
+	default:
+		return true, a.startRanks(path, several.Ranks)
+	}
+	if err == nil && a.rank.Rank() > 0 { // the first one prints
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return false, err
+		}
+		a.out, a.err = newOutput(null), io.Discard
+	}
+	return false, err
+}
+
+// startRanks runs the command line as ranks, each in a process.
+func (a *app) startRanks(path string, n int) error {
+	c := ranks.Command{Ranks: n, Args: os.Args[1:]}
+	if path == "-" { // each rank gets it
+		file, err := a.source(path)
+		if err != nil {
+			return err
+		}
+		c.Input = []byte(file.Text)
+	}
+	code, err := ranks.Start(c, func(text, message string) {
+		if message != "" {
+			a.diagnostic(&diag.Diagnostic{Message: message})
+		}
+		fmt.Fprint(a.err, text)
+	})
+	if err == nil && code != 0 {
+		err = exitCode(code)
+	}
+	return err
 }
 
 func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *importFlags,
@@ -115,9 +178,14 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 	if err != nil {
 		return err
 	}
-	if flags.threads == 0 {
-		if _, err := pool.DefaultThreads(); err != nil {
+	threads := flags.threads
+	if threads == 0 {
+		all, err := pool.DefaultThreads()
+		if err != nil {
 			return &driver.UsageError{Message: err.Error()}
+		}
+		if a.rank != nil && os.Getenv(pool.ThreadsEnv) == "" {
+			threads = a.rank.Threads(all)
 		}
 	}
 	programs, err := a.cache()
@@ -126,9 +194,12 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out, Timeout: flags.timeout,
-		Opts: engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: programs,
+		Opts: engine.Options{Backend: flags.backend, Threads: threads, Once: true, Cache: programs,
 			Imports: imports},
 		Loaded: a.loaded(flags.entry),
+	}
+	if a.rank != nil {
+		job.Opts.Cluster = a.rank
 	}
 	if flags.backend == heal.CPU {
 		if err := tune.apply(path, &job.Opts); err != nil {

@@ -63,6 +63,7 @@ func Classify(err error, file *diag.File) Outcome {
 		bug       *passes.BugError
 		recovered *recoveredError
 		recorded  *transcript.Error
+		differ    *heal.DisagreeError
 	)
 	one := func(c Class, d *diag.Diagnostic) Outcome {
 		return Outcome{Class: c, Diagnostics: []*diag.Diagnostic{d}}
@@ -90,6 +91,10 @@ func Classify(err error, file *diag.File) Outcome {
 		return one(CompileError, &diag.Diagnostic{Message: recorded.Error()})
 	case errors.As(err, &failure):
 		return one(RuntimeFault, Failure(failure, file))
+	case errors.As(err, &differ):
+		lines := strings.Split(differ.Error(), "\n")
+		return one(RuntimeFault, &diag.Diagnostic{Message: lines[0], Notes: lines[1:],
+			Help: "all ranks run the same program with the same options and inputs, by copies of the same healc"})
 	}
 	if d := uncompilable(err); d != nil {
 		return one(CompileError, d)

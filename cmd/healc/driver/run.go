@@ -21,6 +21,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/cluster"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
 )
@@ -551,6 +552,9 @@ func numpyName(d types.DType) string {
 func (j *Job) write(results []*tensor.Tensor, outs []string, ended func() error) error {
 	for i, t := range results {
 		if outs[i] != "" {
+			if c := j.Opts.Cluster; cluster.Many(c) && c.Rank() > 0 {
+				continue // the first rank writes it
+			}
 			if err := tensorfile.WriteNpyFileUntil(inDir(j.Dir, outs[i]), t, ended); err != nil {
 				return fmt.Errorf("cannot write result %d: %w", i, err)
 			}

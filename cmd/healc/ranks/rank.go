@@ -1,0 +1,98 @@
+package ranks
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"healc/runtime/cluster"
+	"healc/runtime/cluster/mesh"
+	"healc/runtime/cluster/mpi"
+)
+
+// failedCode is the exit code of a run that ends because its ranks cannot go on together.
+const failedCode = cluster.FailedCode
+
+// Rank is this process as one of several.
+type Rank struct {
+	cluster.Comm // nil before it has joined the others
+	report       *os.File
+	once         sync.Once
+	silent       bool // another process says why this one is no rank
+	sharing      int  // ranks that may use the same processors, this one too
+}
+
+// Join makes this process, which Start has started, one of its ranks. orphaned is called when the process that has
+// started it ends.
+func Join(orphaned func(rank int)) (*Rank, error) {
+	_ = os.Unsetenv(envRank)
+	files := [3]*os.File{}
+	for i := range files {
+		fd := uintptr(fdListener + i)
+		closeOnExec(fd)
+		files[i] = os.NewFile(fd, "rank")
+	}
+	r := &Rank{report: files[fdReport-fdListener]}
+	tell := bufio.NewReader(files[fdTold-fdListener])
+	line, err := tell.ReadBytes('\n')
+	if err != nil {
+		return r, errNoRank
+	}
+	var is told
+	if err := json.Unmarshal(line, &is); err != nil {
+		return r, err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, tell)
+		orphaned(is.Rank)
+	}()
+	l, err := net.FileListener(files[0])
+	_ = files[0].Close()
+	if err != nil {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), joining)
+	defer cancel()
+	c, err := mesh.Join(ctx, l, mesh.Place{Rank: is.Rank, Addrs: is.Addrs, Key: is.Key})
+	if err != nil {
+		return r, err
+	}
+	r.Comm = c
+	return r, r.share()
+}
+
+// Launched makes this process, started by a launcher of MPI, one of its ranks.
+func Launched() (*Rank, error) {
+	c, err := mpi.Open()
+	if err != nil {
+		var launcher *mpi.LauncherError
+		return &Rank{silent: errors.As(err, &launcher) && launcher.Rank > 0}, err
+	}
+	r := &Rank{Comm: c}
+	return r, r.share()
+}
+
+// share counts the ranks that may use the same processors.
+func (r *Rank) share() error {
+	words := make([]uint64, 2*r.Size())
+	here := words[2*r.Rank():][:2]
+	here[0], here[1] = host(), processors()
+	if err := cluster.Words(r, words, 2); err != nil {
+		return err
+	}
+	for i := 0; i < len(words); i += 2 {
+		if words[i] == here[0] && words[i+1] == here[1] {
+			r.sharing++
+		}
+	}
+	return nil
+}
+
+// Threads is how many threads this rank has by default: as many as a process has, divided by the ranks that may use
+// the same processors.
+func (r *Rank) Threads(all int) int { return max(1, all/max(1, r.sharing)) }

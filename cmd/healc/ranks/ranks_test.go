@@ -1,0 +1,76 @@
+package ranks_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"healc/cmd/healc/cli"
+	"healc/cmd/healc/ranks"
+)
+
+// TestMain lets the test binary be the healc that ranks are.
+func TestMain(m *testing.M) {
+	if ranks.Inside() {
+		os.Exit(cli.Main())
+	}
+	os.Exit(m.Run())
+}
+
+// each runs command lines, one a rank, and returns the exit code and what is said of it.
+func each(t *testing.T, input string, lines ...string) (code int, said string) {
+	t.Helper()
+	start := time.Now()
+	code, err := ranks.StartEach(ranks.Command{Ranks: len(lines), Input: []byte(input)},
+		func(r int) []string { return strings.Fields(lines[r]) },
+		func(report, message string) { said += report + message })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 20*time.Second { // on a busy machine
+		t.Errorf("%q has taken %v", lines, took)
+	}
+	return code, said
+}
+
+// TestOthers: ranks that were started for different things say so, once.
+func TestOthers(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"f":     "fn f(x: f32[2]) -> f32[2] = x\nfn g(x: f32[2]) -> f32[2] = x\n@io fn main() -> i32 = 5\n",
+		"other": "fn f(x: f32[2]) -> f32[2] = x .+ 1.0\n",
+		"wrong": "fn f(x: f32[2]) -> f32[3] = x\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name+".heal"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(name string) string {
+		return "run " + filepath.Join(dir, name+".heal") + " --ranks 3 --backend interp --entry "
+	}
+	same := run("f") + "f --in x=[1,2]"
+	for _, c := range []struct {
+		line string // of rank 2
+		code int
+		want string // said of it
+	}{
+		{same, 0, ""},
+		{run("other") + "f --in x=[1,2]", 3, "the ranks do not run the same: the programs differ\n   = rank 0: "},
+		{run("f") + "g --in x=[1,2]", 3, "the functions that are called differ\n   = rank 0: f(x: f32[2])"},
+		{run("f") + "f --in x=[1,3]", 3, "the values of the inputs differ\n   = rank 0: x: checksum"},
+		{same + " --max-steps 1000000", 3, "the options differ\n   = rank 0: backend interp, at most 0 steps"},
+		{run("f") + "f --in x=@nowhere.npy", 2, "nowhere.npy"},
+		{run("wrong") + "f --in x=[1,2]", 1, "error[E0205]"},
+	} {
+		code, said := each(t, "", same, same, c.line)
+		if code != c.code || strings.Count(said, "error") > 1 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d\n%s", c.line, code, said)
+		}
+	}
+	if code, said := each(t, files["f"], "run - --ranks 2", "run - --ranks 2"); code != 5 || said != "" {
+		t.Errorf("from standard input: exit code %d\n%s", code, said)
+	}
+}
