@@ -41,13 +41,31 @@ func (g *generator) many(n int, trail bool, item func()) {
 }
 
 func (g *generator) typeExpr(depth int) {
+	if tuple := g.castType(depth); tuple {
+		return
+	}
+	if g.r.IntN(8) == 0 {
+		g.put("in", g.name())
+	}
+	if g.r.IntN(8) == 0 {
+		g.put("on", g.name())
+	}
+	if g.r.IntN(8) == 0 {
+		g.put("sharded", "(")
+		g.expr(min(depth, 1))
+		g.put(")")
+	}
+}
+
+// castType is a type without the words that may stand behind it, and whether it is a tuple.
+func (g *generator) castType(depth int) (tuple bool) {
 	if depth > 0 && g.r.IntN(4) == 0 {
 		g.put("(")
 		g.typeExpr(depth - 1)
 		g.put(",")
 		g.many(2, true, func() { g.typeExpr(depth - 1) })
 		g.put(")")
-		return
+		return true
 	}
 	g.put(g.pick("f32", "i64", "T"))
 	if g.r.IntN(2) == 0 {
@@ -55,6 +73,7 @@ func (g *generator) typeExpr(depth int) {
 		g.many(2, true, func() { g.expr(min(depth, 1)) })
 		g.put("]")
 	}
+	return false
 }
 
 func (g *generator) block(depth int) {
@@ -186,7 +205,7 @@ func (g *generator) expr(depth int) {
 		g.put(")", "|>", "h", ")")
 	default:
 		g.put("x", "as")
-		g.typeExpr(1)
+		g.castType(1)
 	}
 }
 
