@@ -333,3 +333,26 @@ func TestOperationExamples(t *testing.T) {
 		}
 	}
 }
+
+// TestSharded: a program knows whether its source says something to ranks.
+func TestSharded(t *testing.T) {
+	for source, want := range map[string]bool{
+		"fn f(x: f32[2]) -> f32[2] = x":                                             false,
+		"fn f(x: f32[2] on device) -> f32[2] on device = x":                         false,
+		"fn replicate(n: i32) -> i32 = n\nfn f(n: i32) -> i32 = replicate(n)":       false,
+		"fn f(x: f32[2] sharded(0)) -> i32 = 0":                                     true,
+		"fn f(x: f32[2]) -> f32[2] sharded(0) = x":                                  true,
+		"fn f(x: f32[2]) -> i32 = { let _y: (i32, f32[2] sharded(0)) = (1, x); 0 }": true,
+		"fn f[T: num, N](x: T[N] sharded(0)) -> T[N] = replicate(x)":                true,
+		"fn f(x: f32[2]) -> f32[2] = replicate(x)":                                  true,
+		"fn f(x: f32[2]) -> f32[2] = map(|a| a + 1.0, reshard(x, 0))":               true,
+	} {
+		p, errs := compile(t, source)
+		if errs.HasErrors() {
+			t.Fatalf("%s\n%v", source, errs)
+		}
+		if p.Sharded != want {
+			t.Errorf("%s\nSharded is %v", source, p.Sharded)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func TestUnused(t *testing.T) {
 		"fn g() -> i32 = 1\nfn main() -> i32 = 2\ntest \"t\" { assert(g() == 1); }":    "",
 		"fn g(n: i32) -> i32 = if n < 1 { 1 } else { g(n - 1) }\nfn main() -> i32 = 2": "g",
 		"import math\nfn f() -> f64 = math.PI":                                         "",
+		"import parts\nfn f(x: i32[2, 2] sharded(parts.ROWS)) -> i32 = 0":              "",
 		"import math as m\nimport nn\nfn f() -> f64 = m.PI":                            "nn",
 	} {
 		file, errs := parser.Parse(diag.NewFile("test.heal", source))
