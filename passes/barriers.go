@@ -20,21 +20,8 @@ import (
 //	%1: f32[N] = exp %x
 func Barriers(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
-		with := map[*ir.Value]*ir.Value{}
-		ir.WalkBlocks(f.Body, func(b *ir.Block) {
-			kept := b.Ops[:0]
-			for _, op := range b.Ops {
-				if op.Def == ops.Barrier {
-					with[op.Result()] = op.Args[0]
-					continue
-				}
-				kept = append(kept, op)
-			}
-			b.Ops = kept
-		})
-		ir.Replace(f.Body, with)
-		if len(with) > 0 {
-			remark("removed %d barriers of %s", len(with), ir.FormatSym(f.Name))
+		if n := remove(f, func(op *ir.Op) bool { return op.Def == ops.Barrier }); n > 0 {
+			remark("removed %d barriers of %s", n, ir.FormatSym(f.Name))
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // addViewRules registers the rules about where elements are read. None of them computes anything.
 func addViewRules() {
 	addRule("the view changes nothing", identityView, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice, ops.Cast,
-		ops.Shard, ops.Replicate)
+		ops.Shard, ops.Replicate, ops.ShardAs)
 	addRule("view of a repeated scalar", viewOfSplat, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice)
 	addRule("reshape of a reshape", reshapeOfReshape, ops.Reshape)
 	addRule("permute of a permute", permuteOfPermute, ops.Permute)

@@ -10,9 +10,9 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{extentsPass("", nil), inlinePass(""), stopsPass, expandPass, hoistStringsPass, batchPass,
-		sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass, ranksPass,
-		fusePass}
+	return []Pass{extentsPass("", nil), inlinePass(""), unshardPass, stopsPass, expandPass, hoistStringsPass,
+		batchPass, sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass,
+		ranksPass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -22,8 +22,8 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, stopsPass, expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass,
-		csePass, licmPass, barriersPass, positionsPass, dcePass, ranksPass, fusePass)
+	return append(list, unshardPass, stopsPass, expandPass, hoistStringsPass, batchPass, sequentializePass,
+		canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass, ranksPass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -39,6 +39,8 @@ var order = []struct{ before, after, why string }{
 		"a function is expanded once for each call, so that the spans and shapes of the call are known"},
 	{"specialize", "expand", "the expansion of a mean by a known count is a constant"},
 	{"specialize", "canonicalize", "indices and views are proven in range by literal extents"},
+	{"unshard", "expand", "a derivative keeps no value to say again what ranks have of it"},
+	{"inline", "unshard", "no function is left that says something to ranks where it is called"},
 	{"expand", "canonicalize", "expansions make broadcasts and constants that canonicalize merges"},
 	{"canonicalize", "cse", "operands in canonical order make equal operations equal"},
 	{"cse", "dce", "merged operations leave dead ones behind"},
@@ -120,6 +122,10 @@ func specializePass(entry string, bind map[string]int64) Pass {
 }
 
 var (
+	unshardPass = Pass{
+		Name: "unshard", Doc: "removes what is said to ranks, where there is one",
+		Run: func(m *ir.Module, remark Remark) error { return Unshard(m, remark) },
+	}
 	expandPass = Pass{
 		Name: "expand", Doc: "rewrites operations such as mean into simpler ones", Required: true,
 		Run: func(m *ir.Module, remark Remark) error { return Expand(m, remark) },

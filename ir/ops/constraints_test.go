@@ -116,6 +116,8 @@ var negatives = []negative{
 	{"shard_C2", tys("f32[2,3]"), ir.A{"axis": int64(-1)}, nil, "axis -1 is out of range"},
 	{"shard_C2", tys("f32"), ir.A{"axis": int64(0)}, nil, "axis 0 is out of range for f32 of rank 0"},
 	{"replicate_C1", tys("string"), nil, nil, "not string"},
+	{"shard_as_C1", tys("string", "string"), nil, nil, "not string"},
+	{"shard_as_C2", tys("f32[2,3]", "f32[3,2]"), nil, nil, "3 and 2 differ"},
 	{"slice_C1", tys("string"), ir.A{"starts": sh(""), "steps": i(), "shape": sh("")}, nil, "not string"},
 	{"slice_C2", tys("f32[3]"), ir.A{"starts": sh(""), "steps": i(1), "shape": sh("2")}, nil, "each of its 1 axes"},
 	{"slice_C2", tys("f32[3]"), ir.A{"starts": sh("0"), "steps": i(0), "shape": sh("2")}, nil,

@@ -626,7 +626,7 @@ var _ = ir.Define(Shard, ir.OpDef{
 	Eval:    evalWhole,
 	Element: elementWhole,
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
-		t.Add(op.Args[0], t.Emit(Shard, ir.A{"axis": op.Int("axis")}, cts[0]))
+		t.Add(op.Args[0], t.Emit(ShardAs, nil, cts[0], op.Args[0]))
 	}),
 	Constraints: []ir.Constraint{
 		{Name: "C1", Text: "the operand holds numbers or bools"},
@@ -648,11 +648,41 @@ var _ = ir.Define(Replicate, ir.OpDef{
 		}
 		return []types.Tensor{args[0]}, nil
 	},
-	Eval:        evalWhole,
-	Element:     elementWhole,
-	VJP:         vjp(func(t *tape, op *ir.Op, cts []*ir.Value) { t.Add(op.Args[0], cts[0]) }),
+	Eval:    evalWhole,
+	Element: elementWhole,
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		t.Add(op.Args[0], t.Emit(ShardAs, nil, cts[0], op.Args[0]))
+	}),
 	Constraints: []ir.Constraint{{Name: "C1", Text: "the operand holds numbers or bools"}},
 	Example:     "replicate([1, 2]) == [1, 2]",
+})
+
+// ShardAs cuts a cotangent as its primal is cut, which Shard and Replicate may have cut in another way. On one rank it
+// is nothing, as they are.
+var ShardAs = ir.Declare("shard_as")
+var _ = ir.Define(ShardAs, ir.OpDef{
+	Class: ir.Reindex, Arity: 2, Traits: ir.View | ir.Cheap,
+	Reads:   func(_ *ir.Op, i int) bool { return i == 0 },
+	Summary: "The first operand, of which each rank has the same part as of the second.",
+	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		if err := requireIn("C1", "`shard_as`", elements, args[0]); err != nil {
+			return nil, err
+		}
+		if err := requireSameShape("C2", "`shard_as`", args...); err != nil {
+			return nil, err
+		}
+		return []types.Tensor{args[0]}, nil
+	},
+	Eval:    evalWhole,
+	Element: elementWhole,
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		t.Add(op.Args[0], t.Emit(ShardAs, nil, cts[0], op.Args[0]))
+	}),
+	Constraints: []ir.Constraint{
+		{Name: "C1", Text: "the operands hold numbers or bools"},
+		{Name: "C2", Text: "both have one shape"},
+	},
+	Example: "{ let f = 2.0; grad(|x| +/(reshard(x * x, 0)))([1.0, f]) } == [2.0, 4.0]",
 })
 
 func evalWhole(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {

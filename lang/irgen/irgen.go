@@ -57,6 +57,16 @@ func function(f *tree.Func) *ir.Func {
 		}
 		return g.leaving(f.Body)
 	})
+	g.b = out.Body
+	declared := types.Flatten(f.Declared)
+	for _, i := range f.Muts {
+		declared = append(declared, types.Flatten(f.Params[i].Declared)...)
+	}
+	for i, t := range declared { // where there are several returns, or changes in arms
+		if y := out.Body.Yields[i]; y.Def == nil || y.Def.Def != ops.Shard {
+			out.Body.Yields[i] = g.sharded(f.Body.Span(), t, []*ir.Value{y})[0]
+		}
+	}
 	return out
 }
 

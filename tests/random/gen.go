@@ -53,7 +53,7 @@ const fours = 1 << 24
 // ranks is the first seed whose programs say something to ranks.
 const ranks = 20784 << 20
 
-var ofRanks = map[string]bool{"shard": true, "replicate": true}
+var ofRanks = map[string]bool{"shard": true, "replicate": true, "shard_as": true}
 
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000

@@ -37,6 +37,7 @@ func init() { // makers mention themselves through Gen.op
 		"fourier_real": makeFourier, "fourier_real_inverse": makeFourier,
 		"tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
 		"require": makeRequire, "shard": makeShard, "replicate": makeReplicate,
+		"shard_as": makeShardAs,
 	}
 }
 
@@ -76,6 +77,11 @@ func makeShard(g *Gen, d *ir.OpDef) bool {
 		attrs["declared"] = true
 	}
 	return g.emit(d, attrs, nil, x)
+}
+
+func makeShardAs(g *Gen, d *ir.OpDef) bool {
+	x, like := g.pick(), g.pick()
+	return g.emit(d, nil, nil, x, like) || g.emit(d, nil, nil, x, x)
 }
 
 func makeReplicate(g *Gen, d *ir.OpDef) bool { return g.emit(d, nil, nil, g.pick()) }
