@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"healc/internal/identity"
@@ -74,7 +75,7 @@ func (f *Func) meet(args []*tensor.Tensor) error {
 		sum := sha256.Sum256([]byte(a.text))
 		words[c.Rank()*each+i] = binary.LittleEndian.Uint64(sum[:])
 	}
-	if err := cluster.Words(c, words, each); err != nil {
+	if err := c.Meet(words); err != nil {
 		return err
 	}
 	for i := range each {
@@ -93,7 +94,7 @@ func (f *Func) disagree(a aspect, r int) error {
 	text := []byte(a.text)[:min(len(a.text), mostText)]
 	lengths := make([]uint64, c.Size())
 	lengths[c.Rank()] = uint64(len(text))
-	if err := cluster.Words(c, lengths, 1); err != nil {
+	if err := c.Meet(lengths); err != nil {
 		return err
 	}
 	counts, sum := make([]int, c.Size()), 0
@@ -114,7 +115,8 @@ func (f *Func) disagree(a aspect, r int) error {
 	return failed
 }
 
-// about is what has to be the same on all ranks. The values of inputs are looked at in the first call of a function.
+// about is what has to be the same on all ranks. The values of inputs are looked at in the first call of a function; of
+// what is sharded each rank has others, and as many as it may along that axis.
 func (f *Func) about(args []*tensor.Tensor) []aspect {
 	first := f.met.CompareAndSwap(false, true)
 	var kinds, sums []string
@@ -124,11 +126,17 @@ func (f *Func) about(args []*tensor.Tensor) []aspect {
 			name = p[i].Name
 		}
 		kind := "none"
-		if t != nil {
+		axis := f.memory.ParamAxis(i)
+		switch {
+		case t == nil:
+		case axis >= 0 && axis < len(t.Shape):
+			kind = fmt.Sprintf("%s, sharded along axis %d", types.Of(t.DType, slices.Delete(slices.Clone(t.Shape),
+				axis, axis+1)...), axis)
+		default:
 			kind = types.Of(t.DType, t.Shape...).String()
 		}
 		kinds = append(kinds, name+": "+kind)
-		if first {
+		if first && axis < 0 {
 			sums = append(sums, name+": "+checksum(t))
 		}
 	}

@@ -1,18 +1,18 @@
 package cluster
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 )
 
 // Note [Agreement]. A rank that fails cannot leave the others waiting, and the same program is to fail in the same way
-// on any number of ranks. So whenever ranks meet, to compare what they run, to write a file, to exchange data or to end
-// a call, they gather a word of each first: 0 where all is well, and otherwise a Failure. All then know who has failed:
-// the least word counts, and that of the lowest rank where several are the same. A rank whose program has failed goes
-// to the next such meeting and nowhere else. It does not wait there for long: others may compute for minutes before
-// they come, and have to be ended from outside (Comm.Abort).
+// on any number of ranks. So whenever ranks meet, to compare what they run, to write a file or to end a call, each brings
+// a word: 0 where all is well, and otherwise a Failure. All then know who has failed: the least word counts, and that of
+// the lowest rank where several are the same. A rank whose program has failed goes to the next such meeting and nowhere
+// else. Those that wait for data of it go there too (MeetingError), and so do those that wait for data of these. It does
+// not wait there for long: others may compute for minutes before they come, and have to be ended from outside
+// (Comm.Abort).
 
 // Failure is the word of a rank that has failed with an exit code, from 1 to 255. Of two words that with the smaller
 // place is less, so that what is earlier in a program counts.
@@ -34,7 +34,7 @@ type Agreed struct {
 func Agree(c Comm, word uint64) (Agreed, error) {
 	words := make([]uint64, c.Size())
 	words[c.Rank()] = word
-	if err := Words(c, words, 1); err != nil {
+	if err := c.Meet(words); err != nil {
 		return Agreed{}, err
 	}
 	var agreed Agreed
@@ -45,24 +45,6 @@ func Agree(c Comm, word uint64) (Agreed, error) {
 		}
 	}
 	return agreed, nil
-}
-
-// Words gathers so many words of each rank, those of this one being in their place.
-func Words(c Comm, words []uint64, each int) error {
-	all, counts := make([]byte, 8*len(words)), make([]int, c.Size())
-	for r := range counts {
-		counts[r] = 8 * each
-	}
-	for i := each * c.Rank(); i < each*(c.Rank()+1); i++ {
-		binary.LittleEndian.PutUint64(all[8*i:], words[i])
-	}
-	if err := c.AllGather(all, counts); err != nil {
-		return err
-	}
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(all[8*i:])
-	}
-	return nil
 }
 
 // FailedError says that a run of several ranks has failed on one of them.
@@ -89,9 +71,13 @@ func Settle(c Comm, place uint64, code int, err error) error {
 	if errors.As(err, &settled) {
 		return err
 	}
-	if err == nil {
-		agreed, failed := Agree(c, 0)
-		return outcome(c, agreed, nil, failed)
+	var meeting *MeetingError
+	if err == nil || errors.As(err, &meeting) { // the others know better what has failed
+		agreed, ended := Agree(c, 0)
+		if err == nil || ended != nil || agreed.Failed {
+			return outcome(c, agreed, nil, ended)
+		}
+		return &FailedError{Rank: c.Rank(), Code: code, Err: err}
 	}
 	type answer struct {
 		Agreed

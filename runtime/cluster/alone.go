@@ -9,11 +9,12 @@ func Alone() Comm { return alone{} }
 // Many reports whether there are other ranks. A nil c is a run of one.
 func Many(c Comm) bool { return c != nil && c.Size() > 1 }
 
-func (alone) Rank() int         { return 0 }
-func (alone) Size() int         { return 1 }
-func (alone) Barrier() error    { return nil }
-func (alone) Abort(int, string) {}
-func (alone) Close() error      { return nil }
+func (alone) Rank() int           { return 0 }
+func (alone) Size() int           { return 1 }
+func (alone) Barrier() error      { return nil }
+func (alone) Meet([]uint64) error { return nil }
+func (alone) Abort(int, string)   {}
+func (alone) Close() error        { return nil }
 
 func (alone) AllGather(all []byte, counts []int) error {
 	CheckCounts(1, all, counts)

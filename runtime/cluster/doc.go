@@ -33,6 +33,11 @@ type Comm interface {
 	// Barrier returns when every rank has come.
 	Barrier() error
 
+	// Meet gives every rank the words of all, as many of each, in order; those of this rank are there already. It is
+	// apart from the other calls, so that a rank that has failed can come while others exchange data: these then get a
+	// *MeetingError, after which the communicator goes on with Meet, or are ended by Abort.
+	Meet(words []uint64) error
+
 	// Abort ends the run on all ranks, whose exit code is to be this one. It may be called at any time, from any
 	// goroutine. Calls of the other ranks fail with an *AbortError; MPI ends all processes, this one as well.
 	Abort(code int, why string)
@@ -63,6 +68,13 @@ type LostError struct {
 
 func (e *LostError) Error() string { return fmt.Sprintf("rank %d is lost: %v", e.Rank, e.Err) }
 func (e *LostError) Unwrap() error { return e.Err }
+
+// MeetingError says that a rank has come to a meeting (Meet) while this one expects data from it.
+type MeetingError struct{ Rank int }
+
+func (e *MeetingError) Error() string {
+	return fmt.Sprintf("rank %d sends no data, which this rank waits for: the ranks do not do the same", e.Rank)
+}
 
 // LengthError says that two ranks are not at the same call.
 type LengthError struct {

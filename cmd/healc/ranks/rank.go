@@ -82,7 +82,7 @@ func (r *Rank) share() error {
 	words := make([]uint64, 2*r.Size())
 	here := words[2*r.Rank():][:2]
 	here[0], here[1] = host(), processors()
-	if err := cluster.Words(r, words, 2); err != nil {
+	if err := r.Meet(words); err != nil {
 		return err
 	}
 	for i := 0; i < len(words); i += 2 {

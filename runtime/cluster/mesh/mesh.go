@@ -21,7 +21,8 @@ type mesh struct {
 	rank  int
 	peers []*peer // nil for this rank
 
-	calls sync.Mutex // one at a time: who tells of a failure may come while another call waits
+	calls   sync.Mutex            // one at a time: who tells of a failure may come while another call waits
+	meeting *cluster.MeetingError // a rank has come to a meeting, and this one has not
 
 	mu  sync.Mutex
 	err error // why the communicator has ended
@@ -31,11 +32,25 @@ type peer struct {
 	rank int
 	conn net.Conn
 	in   *bufio.Reader
-	out  chan []byte   // what is to be sent
+	out  chan message  // what is to be sent
 	sent chan struct{} // a token for each message that has gone
 	quit chan struct{} // closed to end the goroutine, after the message that it writes
 	gone chan struct{} // closed when it has ended
 	err  error         // why, once gone is closed; nil by quit
+
+	coming chan arrival // its words of the next meeting; nil where nobody reads them yet
+}
+
+// message is what goes to a rank.
+type message struct {
+	kind  uint64
+	bytes []byte
+}
+
+// arrival is what has come for a meeting.
+type arrival struct {
+	words []byte
+	err   error
 }
 
 // A message begins with its kind and length. Those of an abort are followed by rank, code and reason.
@@ -44,7 +59,9 @@ const (
 	lengthBits  = 56
 	data        = 0
 	abort       = 1
+	words       = 2
 	mostReason  = 1 << 12
+	mostWords   = 1 << 12 // bytes
 )
 
 // patience is how long a rank that has failed tries to tell the others, and linger how long it waits for them to have
@@ -62,7 +79,7 @@ func newMesh(rank int, conns []net.Conn) *mesh {
 		if r == rank {
 			continue
 		}
-		p := &peer{rank: r, conn: c, in: bufio.NewReaderSize(c, 1<<16), out: make(chan []byte, 1),
+		p := &peer{rank: r, conn: c, in: bufio.NewReaderSize(c, 1<<16), out: make(chan message, 1),
 			sent: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{})}
 		m.peers[r] = p
 		go p.send()
@@ -78,13 +95,14 @@ func (p *peer) send() {
 	defer close(p.gone)
 	small := make([]byte, 0, 1<<12)
 	for {
-		var b []byte
+		var next message
 		select {
-		case b = <-p.out:
+		case next = <-p.out:
 		case <-p.quit:
 			return
 		}
-		head := binary.LittleEndian.AppendUint64(small[:0], uint64(len(b)))
+		b := next.bytes
+		head := binary.LittleEndian.AppendUint64(small[:0], next.kind<<lengthBits|uint64(len(b)))
 		if len(b) <= cap(small)-headerBytes {
 			_, p.err = p.conn.Write(append(head, b...))
 		} else {
@@ -98,10 +116,10 @@ func (p *peer) send() {
 	}
 }
 
-// post has b sent; sent waits until it has gone.
-func (p *peer) post(b []byte) error {
+// post has b sent; flushed waits until it has gone.
+func (p *peer) post(kind uint64, b []byte) error {
 	select {
-	case p.out <- b:
+	case p.out <- message{kind, b}:
 		return nil
 	case <-p.gone:
 		return &cluster.LostError{Rank: p.rank, Err: p.err}
@@ -148,6 +166,11 @@ func (p *peer) receive(b []byte) error {
 		return err
 	case kind == abort:
 		return p.aborted(n)
+	case kind == words:
+		came := p.take(n)
+		p.coming = make(chan arrival, 1)
+		p.coming <- came
+		return &cluster.MeetingError{Rank: p.rank}
 	case kind != data:
 		return &cluster.LostError{Rank: p.rank, Err: fmt.Errorf("it sent a message of kind %d", kind)}
 	case n != int64(len(b)):
@@ -157,6 +180,46 @@ func (p *peer) receive(b []byte) error {
 		return p.lost(err)
 	}
 	return nil
+}
+
+// take reads the words of a meeting.
+func (p *peer) take(n int64) arrival {
+	if n > mostWords {
+		return arrival{err: &cluster.LengthError{From: p.rank, Sent: n, Want: mostWords}}
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(p.in, b); err != nil {
+		return arrival{err: p.lost(err)}
+	}
+	return arrival{words: b}
+}
+
+// await begins to read the words of the next meeting. Data that was on its way is dropped.
+func (p *peer) await() {
+	if p.coming != nil {
+		return
+	}
+	coming := make(chan arrival, 1)
+	p.coming = coming
+	go func() {
+		for {
+			kind, n, err := p.header()
+			switch {
+			case err != nil:
+				coming <- arrival{err: err}
+			case kind == abort:
+				coming <- arrival{err: p.aborted(n)}
+			case kind == words:
+				coming <- p.take(n)
+			default:
+				if _, err = io.CopyN(io.Discard, p.in, n); err == nil {
+					continue
+				}
+				coming <- arrival{err: p.lost(err)}
+			}
+			return
+		}
+	}()
 }
 
 func (p *peer) header() (kind int, n int64, err error) {
@@ -185,46 +248,146 @@ func (p *peer) aborted(n int64) error {
 		Code: int(binary.LittleEndian.Uint64(b[headerBytes:])), Why: string(b[2*headerBytes:])}
 }
 
+// Note [Meetings]. A rank that comes to a meeting while others exchange data has failed, or they have not done the
+// same. Its words are of a kind of their own, so that a rank which waits for data of it sees them: that one leaves its call,
+// reads from then on whatever comes from any rank until their words are there, and drops data, so that nobody who still
+// sends it something waits for ever. It waits until what it had begun to send has gone, since that is the caller's
+// memory. Then it comes to the meeting, by which the others hear of it. So all come, or have come before.
+
 // do makes one call: it posts what goes out to each rank, receives what comes from each, and waits until what was
 // posted has gone. nil is nothing, and an empty part is an empty message.
 func (m *mesh) do(out, in func(r int) []byte) error {
 	m.calls.Lock()
 	defer m.calls.Unlock()
-	m.mu.Lock()
-	err := m.err
-	m.mu.Unlock()
-	if err != nil {
+	if err := m.ended(); err != nil {
 		return err
+	}
+	if m.meeting != nil {
+		return m.meeting
 	}
 	n := len(m.peers)
 	for k := 1; k < n; k++ { // beginning with the next, so that not all begin with the same
 		if p := m.peers[(m.rank+k)%n]; out(p.rank) != nil {
-			if err := p.post(out(p.rank)); err != nil {
-				return m.fail(p.why(err))
+			if err := p.post(data, out(p.rank)); err != nil {
+				return m.fail(m.reason(p, err))
 			}
 		}
 	}
-	for k := 1; k < n; k++ {
+	for k := 1; k < n && m.meeting == nil; k++ {
 		if p := m.peers[(m.rank+n-k)%n]; in(p.rank) != nil {
-			if err := p.receive(in(p.rank)); err != nil {
+			if err := p.receive(in(p.rank)); err != nil && !errors.As(err, &m.meeting) {
 				return m.fail(err)
+			}
+		}
+	}
+	if m.meeting != nil {
+		for _, p := range m.peers {
+			if p != nil {
+				p.await()
 			}
 		}
 	}
 	for k := 1; k < n; k++ {
 		if p := m.peers[(m.rank+k)%n]; out(p.rank) != nil {
 			if err := p.flushed(); err != nil {
-				return m.fail(p.why(err))
+				return m.fail(m.reason(p, err))
 			}
 		}
+	}
+	if m.meeting != nil {
+		return m.meeting
 	}
 	return nil
 }
 
+// ended is why the communicator has ended.
+func (m *mesh) ended() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// Meet implements cluster.Comm.
+func (m *mesh) Meet(all []uint64) error {
+	m.calls.Lock()
+	defer m.calls.Unlock()
+	if err := m.ended(); err != nil {
+		return err
+	}
+	each := len(all) / len(m.peers)
+	var own []byte
+	for _, w := range all[each*m.rank:][:each] {
+		own = binary.LittleEndian.AppendUint64(own, w)
+	}
+	for _, p := range m.peers {
+		if p == nil {
+			continue
+		}
+		p.await()
+		if err := p.post(words, own); err != nil {
+			return m.fail(m.heard(err))
+		}
+	}
+	for r, p := range m.peers {
+		if p == nil {
+			continue
+		}
+		came := <-p.coming
+		if came.err == nil && len(came.words) != len(own) {
+			came.err = &cluster.LengthError{From: r, Sent: int64(len(came.words)), Want: int64(len(own))}
+		}
+		p.coming = nil
+		if came.err == nil {
+			if err := p.flushed(); err != nil {
+				came.err = p.why(err)
+			}
+		}
+		if came.err != nil {
+			return m.fail(m.heard(came.err))
+		}
+		for i := range each {
+			all[each*r+i] = binary.LittleEndian.Uint64(came.words[8*i:])
+		}
+	}
+	m.meeting = nil
+	return nil
+}
+
+// reason is why nothing can be sent to a rank.
+func (m *mesh) reason(p *peer, lost error) error {
+	if p.coming != nil { // somebody reads what comes from it
+		return m.heard(lost)
+	}
+	return p.why(lost)
+}
+
+// heard is why a meeting has ended: what a rank has said that has ended the run, if one has, and otherwise err.
+func (m *mesh) heard(err error) error {
+	var ended *cluster.AbortError
+	if errors.As(err, &ended) {
+		return err
+	}
+	late := time.After(linger)
+	for _, p := range m.peers {
+		if p == nil || p.coming == nil {
+			continue
+		}
+		select {
+		case came := <-p.coming:
+			if errors.As(came.err, &ended) {
+				return came.err
+			}
+		case <-late:
+			return err
+		}
+	}
+	return err
+}
+
 func (m *mesh) AllGather(all []byte, counts []int) error {
 	cluster.CheckCounts(m.Size(), all, counts)
-	own := message(cluster.Part(all, counts, m.rank))
-	return m.do(func(int) []byte { return own }, func(r int) []byte { return message(cluster.Part(all, counts, r)) })
+	own := payload(cluster.Part(all, counts, m.rank))
+	return m.do(func(int) []byte { return own }, func(r int) []byte { return payload(cluster.Part(all, counts, r)) })
 }
 
 func (m *mesh) AllToAll(send []byte, to []int, recv []byte, from []int) error {
@@ -233,8 +396,8 @@ func (m *mesh) AllToAll(send []byte, to []int, recv []byte, from []int) error {
 	if err := cluster.ToSelf(m.rank, cluster.Part(send, to, m.rank), cluster.Part(recv, from, m.rank)); err != nil {
 		return m.fail(err)
 	}
-	return m.do(func(r int) []byte { return message(cluster.Part(send, to, r)) },
-		func(r int) []byte { return message(cluster.Part(recv, from, r)) })
+	return m.do(func(r int) []byte { return payload(cluster.Part(send, to, r)) },
+		func(r int) []byte { return payload(cluster.Part(recv, from, r)) })
 }
 
 func (m *mesh) SendRecv(send []byte, to int, recv []byte, from int) error {
@@ -250,7 +413,7 @@ func (m *mesh) SendRecv(send []byte, to int, recv []byte, from int) error {
 	only := func(which int, b []byte) func(int) []byte {
 		return func(r int) []byte {
 			if r == which {
-				return message(b)
+				return payload(b)
 			}
 			return nil
 		}
@@ -265,8 +428,8 @@ func (m *mesh) Barrier() error {
 
 var empty = []byte{}
 
-// message is b, not nil.
-func message(b []byte) []byte {
+// payload is b, not nil.
+func payload(b []byte) []byte {
 	if b == nil {
 		return empty
 	}

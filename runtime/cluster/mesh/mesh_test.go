@@ -59,7 +59,7 @@ var ways = map[string]func(testing.TB, int) []cluster.Comm{"TCP": overTCP, "in o
 // TestRanks: what every communicator does, for several numbers of ranks.
 func TestRanks(t *testing.T) {
 	for name, make := range ways {
-		for _, n := range []int{1, 2, 3, 4, 7} {
+		for _, n := range numbers() {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 				for r, err := range clustertest.OnEach(make(t, n), clustertest.Conforms) {
 					if err != nil {
@@ -69,6 +69,13 @@ func TestRanks(t *testing.T) {
 			})
 		}
 	}
+}
+
+func numbers() []int {
+	if testing.Short() {
+		return []int{1, 2, 4}
+	}
+	return []int{1, 2, 3, 4, 7}
 }
 
 // TestAbort: when one rank ends the run, the others hear of it with its code and reason, wherever they wait.
@@ -316,5 +323,68 @@ func TestSettle(t *testing.T) {
 	if errors.As(err, &failed) && (failed.Rank != 1 || failed.Code != 41 || failed.Err != nil) ||
 		!errors.As(err, &failed) && (!errors.As(err, &ended) || ended.Code != 41) {
 		t.Errorf("the other: %v", err)
+	}
+}
+
+// TestMeetings: where a rank fails, those that exchange data meanwhile learn of it, whatever they are at, and all ranks
+// agree on the failure that counts.
+func TestMeetings(t *testing.T) {
+	const n, size = 4, 1 << 20
+	exchanges := map[string]func(c cluster.Comm) error{
+		"gather": func(c cluster.Comm) error {
+			return c.AllGather(make([]byte, n*size), []int{size, size, size, size})
+		},
+		"words of data": func(c cluster.Comm) error { return c.AllGather(make([]byte, 8*n), []int{8, 8, 8, 8}) },
+		"to all": func(c cluster.Comm) error {
+			counts := []int{size, size, size, size}
+			return c.AllToAll(make([]byte, n*size), counts, make([]byte, n*size), counts)
+		},
+		"ring": func(c cluster.Comm) error {
+			return c.SendRecv(make([]byte, size), (c.Rank()+1)%n, make([]byte, size), (c.Rank()+n-1)%n)
+		},
+		"line": func(c cluster.Comm) error { // one after the other
+			from, to := c.Rank()-1, c.Rank()+1
+			if to == n {
+				to = cluster.Nobody
+			}
+			if err := c.SendRecv(nil, cluster.Nobody, make([]byte, size), from); err != nil {
+				return err
+			}
+			return c.SendRecv(make([]byte, size), to, nil, cluster.Nobody)
+		},
+	}
+	broken := errors.New("broken")
+	for way, make := range ways {
+		for name, exchange := range exchanges {
+			for _, fails := range []int{1, 2, 4, 8, 3, 9, 14, 15} { // which ranks fail: even ones before the others
+				first := -1
+				errs := clustertest.OnEach(make(t, n), func(c cluster.Comm) error {
+					for round := range 3 {
+						if fails>>c.Rank()&1 != 0 && round == 1+c.Rank()%2 {
+							return cluster.Settle(c, uint64(round), 40+c.Rank(), broken)
+						}
+						if err := exchange(c); err != nil {
+							return cluster.Settle(c, cluster.Anywhere, 3, fmt.Errorf("exchange: %w", err))
+						}
+					}
+					return cluster.Settle(c, 0, 0, nil)
+				})
+				for r := range n {
+					if fails>>r&1 != 0 && (first < 0 || r%2 < first%2) {
+						first = r
+					}
+				}
+				for r, err := range errs {
+					want := cluster.FailedError{Rank: first, Code: 40 + first, Known: true}
+					if r == first {
+						want.Err = broken
+					}
+					var failed *cluster.FailedError
+					if !errors.As(err, &failed) || *failed != want {
+						t.Fatalf("%s, %s, %04b fail: rank %d: %#v", way, name, fails, r, err)
+					}
+				}
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,7 @@ type mpi struct {
 	lib        *library
 	rank, size int
 	most       int
+	meeting    uintptr // the communicator of Meet, as its calls are apart from others
 
 	mu  sync.Mutex // MPI_THREAD_SERIALIZED: one call at a time, from any thread
 	err error
@@ -86,6 +88,9 @@ func (m *mpi) start() error {
 		err = l.check(l.call(l.commSize, l.world, ptr(&m.got)))
 		m.size = int(m.got)
 	}
+	if err == nil {
+		err = l.check(l.call(l.commDup, l.world, ptr(&m.meeting))) // with its handler of errors
+	}
 	m.counts, m.offsets = make([]int32, m.size), make([]int32, m.size)
 	return err
 }
@@ -110,12 +115,39 @@ func (m *mpi) AllGather(all []byte, counts []int) error {
 			return m.exchange(func(int) []byte { return cluster.Part(all, counts, m.rank) },
 				func(r int) []byte { return cluster.Part(all, counts, r) })
 		}
-		place(m.counts, m.offsets, counts)
-		l := m.lib
-		err := l.check(l.call(l.allgatherv, l.inPlace, 0, l.bytes, data0(all), ptr(&m.counts[0]), ptr(&m.offsets[0]),
-			l.bytes, l.world))
-		runtime.KeepAlive(all)
-		return err
+		return m.gather(m.lib.world, all, counts)
+	})
+}
+
+// gather is AllGather in one piece, on a communicator of the library.
+func (m *mpi) gather(comm uintptr, all []byte, counts []int) error {
+	place(m.counts, m.offsets, counts)
+	l := m.lib
+	err := l.check(l.call(l.allgatherv, l.inPlace, 0, l.bytes, data0(all), ptr(&m.counts[0]), ptr(&m.offsets[0]),
+		l.bytes, comm))
+	runtime.KeepAlive(all)
+	return err
+}
+
+// Meet implements cluster.Comm. A rank that waits for data does not see that others have come to a meeting: who has
+// failed ends it.
+func (m *mpi) Meet(words []uint64) error {
+	return m.do(func() error {
+		each := len(words) / m.size
+		all, counts := make([]byte, 8*len(words)), make([]int, m.size)
+		for r := range counts {
+			counts[r] = 8 * each
+		}
+		for i := each * m.rank; i < each*(m.rank+1); i++ {
+			binary.LittleEndian.PutUint64(all[8*i:], words[i])
+		}
+		if err := m.gather(m.meeting, all, counts); err != nil {
+			return err
+		}
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(all[8*i:])
+		}
+		return nil
 	})
 }
 
