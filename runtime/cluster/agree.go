@@ -7,12 +7,12 @@ import (
 )
 
 // Note [Agreement]. A rank that fails cannot leave the others waiting, and the same program is to fail in the same way
-// on any number of ranks. So whenever ranks meet, to compare what they run, to write a file or to end a call, each brings
-// a word: 0 where all is well, and otherwise a Failure. All then know who has failed: the least word counts, and that of
-// the lowest rank where several are the same. A rank whose program has failed goes to the next such meeting and nowhere
-// else. Those that wait for data of it go there too (MeetingError), and so do those that wait for data of these. It does
-// not wait there for long: others may compute for minutes before they come, and have to be ended from outside
-// (Comm.Abort).
+// on any number of ranks. So whenever ranks meet, to compare what they run, to write a file or to end a call, each
+// brings a word: 0 where all is well, and otherwise a Failure. All then know who has failed: the least word counts, and
+// that of the lowest rank where several are the same. A rank whose program has failed goes to the next such meeting and
+// nowhere else. Those that wait for data of it go there too (MeetingError), and so do those that wait for data of
+// these. It does not wait there for long: others may compute for minutes before they come, and have to be ended from
+// outside (Comm.Abort).
 
 // Failure is the word of a rank that has failed with an exit code, from 1 to 255. Of two words that with the smaller
 // place is less, so that what is earlier in a program counts.
@@ -106,7 +106,7 @@ func Settle(c Comm, place uint64, code int, err error) error {
 // patience is how long a rank that has failed waits for the others. The lower one is, the earlier it speaks, so that
 // the others have heard.
 func patience(rank int) time.Duration {
-	return 250*time.Millisecond + time.Duration(min(rank, 25))*10*time.Millisecond
+	return 400*time.Millisecond + time.Duration(min(rank, 5))*100*time.Millisecond
 }
 
 func outcome(c Comm, agreed Agreed, err, failed error) error {

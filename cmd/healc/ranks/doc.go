@@ -42,6 +42,7 @@ type Report struct {
 const (
 	// joining is how long ranks may take to find each other.
 	joining = 30 * time.Second
-	// mercy is how long ranks may go on after one of them has failed.
-	mercy = 600 * time.Millisecond
+	// mercy is how long ranks may go on after one of them has failed, and parting after a signal.
+	mercy   = 300 * time.Millisecond
+	parting = 1500 * time.Millisecond
 )

@@ -16,7 +16,7 @@ const (
 	// farewell is how long ranks wait for each other at the end of a run that has failed.
 	farewell = 500 * time.Millisecond
 	// Patience is how long it may take until the ranks know that one has failed, and then this one has ended.
-	Patience = 600 * time.Millisecond
+	Patience = time.Second
 )
 
 // End ends this rank and returns its exit code. err is nil where its program has ended as it should, with code. show

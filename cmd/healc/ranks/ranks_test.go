@@ -1,6 +1,7 @@
 package ranks_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 	"healc/cmd/healc/cli"
 	"healc/cmd/healc/ranks"
+	"healc/runtime/cluster"
+	"healc/runtime/cluster/clustertest"
+	"healc/runtime/cluster/mesh"
 )
 
 // TestMain lets the test binary be the healc that ranks are.
@@ -72,5 +76,26 @@ func TestOthers(t *testing.T) {
 	}
 	if code, said := each(t, files["f"], "run - --ranks 2", "run - --ranks 2"); code != 5 || said != "" {
 		t.Errorf("from standard input: exit code %d\n%s", code, said)
+	}
+}
+
+// TestThreads: ranks that may use the same processors share them.
+func TestThreads(t *testing.T) {
+	comms, err := mesh.Local(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range clustertest.OnEach(comms, func(c cluster.Comm) error {
+		for _, of := range [][2]int{{2, 1}, {3, 1}, {8, 2}, {9, 3}} {
+			all, want := of[0], of[1]
+			if got, err := ranks.Threads(c, all); err != nil || got != want {
+				return fmt.Errorf("of %d threads it has %d: %w", all, got, err)
+			}
+		}
+		return nil
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
+		}
 	}
 }

@@ -204,9 +204,9 @@ func (w *watcher) watch(signals <-chan os.Signal) (code int) {
 			for _, p := range w.children {
 				_ = p.cmd.Process.Signal(s) // again, where it came from the keyboard, which changes nothing
 			}
-			late = time.After(mercy)
+			late = time.After(parting)
 		case e := <-w.events:
-			if w.take(e) && late == nil {
+			if w.take(e) && (late == nil || e.report != nil) {
 				late = time.After(mercy)
 			}
 		case <-late:

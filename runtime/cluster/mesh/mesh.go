@@ -249,10 +249,10 @@ func (p *peer) aborted(n int64) error {
 }
 
 // Note [Meetings]. A rank that comes to a meeting while others exchange data has failed, or they have not done the
-// same. Its words are of a kind of their own, so that a rank which waits for data of it sees them: that one leaves its call,
-// reads from then on whatever comes from any rank until their words are there, and drops data, so that nobody who still
-// sends it something waits for ever. It waits until what it had begun to send has gone, since that is the caller's
-// memory. Then it comes to the meeting, by which the others hear of it. So all come, or have come before.
+// same. Its words are of a kind of their own, so that a rank which waits for data of it sees them: that one leaves its
+// call, reads from then on whatever comes from any rank until their words are there, and drops data, so that nobody who
+// still sends it something waits for ever. It waits until what it had begun to send has gone, since that is the
+// caller's memory. Then it comes to the meeting, by which the others hear of it. So all come, or have come before.
 
 // do makes one call: it posts what goes out to each rank, receives what comes from each, and waits until what was
 // posted has gone. nil is nothing, and an empty part is an empty message.

@@ -32,8 +32,7 @@ type mpi struct {
 
 	mu  sync.Mutex // MPI_THREAD_SERIALIZED: one call at a time, from any thread
 	err error
-	// What calls fill or read. It is part of what lies on the heap, since a stack may move while its addresses are
-	// numbers.
+	// what calls fill or read
 	status          [64]byte
 	got             int32
 	counts, offsets []int32
@@ -243,8 +242,19 @@ func place(counts, offsets []int32, from []int) {
 	}
 }
 
-// ptr is an address as C takes it, of what lies on the heap and is kept alive by the caller.
-func ptr[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+// ptr is an address as C takes it, of what is kept alive by the caller. It lies on the heap, since a stack may move
+// before the call: the compiler takes what may become global for something that cannot be on a stack.
+func ptr[T any](p *T) uintptr {
+	if neverTrue {
+		global = unsafe.Pointer(p)
+	}
+	return uintptr(unsafe.Pointer(p))
+}
+
+var (
+	neverTrue bool
+	global    unsafe.Pointer
+)
 
 // data0 is where b begins. MPI takes any address for no bytes, but some libraries not nil.
 func data0(b []byte) uintptr {
