@@ -75,12 +75,27 @@ type connection struct {
 	env  string
 }
 
-// connections are those of this machine.
+// connections are those that a test takes: TCP, and each MPI of this machine, of which one has its turn a day.
 func connections(t *testing.T) []connection {
 	t.Helper()
 	all := []connection{{name: "ranks", args: func(n int) (_, flags []string) {
 		return nil, []string{"--ranks", fmt.Sprint(n)}
 	}}}
+	if testing.Short() {
+		return all
+	}
+	mpis := installed(t)
+	for i, c := range mpis {
+		if sample.Has(sample.Today(t), i, len(mpis)) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// installed are the MPIs of this machine.
+func installed(t *testing.T) (all []connection) {
+	t.Helper()
 	for _, l := range []struct {
 		program, lib string
 		more         []string
@@ -89,7 +104,7 @@ func connections(t *testing.T) []connection {
 		{"mpiexec.openmpi", "libmpi.so.40", []string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none"}},
 	} {
 		if _, err := exec.LookPath(l.program); err != nil {
-			t.Logf("%s is not installed, and left out", l.program)
+			t.Logf("%s is not installed: ranks of it are left out", l.program)
 			continue
 		}
 		all = append(all, connection{name: l.program, env: "HEAL_LIBMPI=" + l.lib,

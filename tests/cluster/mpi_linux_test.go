@@ -1,0 +1,113 @@
+package cluster_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"healc/tests/sample"
+)
+
+// below are the processes that descend from one and run the same program as this one.
+func below(pid int) (out []int) {
+	self, _ := os.Readlink("/proc/self/exe")
+	for _, child := range children(pid) {
+		if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", child)); exe == self {
+			out = append(out, child)
+		}
+		out = append(out, below(child)...)
+	}
+	return out
+}
+
+// launched starts n ranks of endless below a launcher, and waits until they have begun to compute.
+func launched(t *testing.T, c connection, n int) (cmd *exec.Cmd, ranks []int, errs *bytes.Buffer) {
+	t.Helper()
+	cmd, errs = c.start(t, n, "run", file(t, endless)), &bytes.Buffer{}
+	cmd.Stderr = errs
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("begin\n"))); err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	if ranks = below(cmd.Process.Pid); len(ranks) != n {
+		t.Fatalf("there are %d ranks, not %d", len(ranks), n)
+	}
+	return cmd, ranks, errs
+}
+
+// overMPI runs a test with each MPI that is there.
+func overMPI(t *testing.T, f func(t *testing.T, c connection)) {
+	here := connections(t)[1:]
+	if len(here) == 0 {
+		t.Skip("there is no MPI, or tests are to be short")
+	}
+	for _, c := range here {
+		t.Run(c.name, func(t *testing.T) { f(t, c) })
+	}
+}
+
+// TestLaunchedKilled: a rank that is killed is the end of all that a launcher has started, and so is the launcher.
+func TestLaunchedKilled(t *testing.T) {
+	overMPI(t, func(t *testing.T, c connection) {
+		rounds := 1
+		if sample.All() {
+			rounds = 10
+		}
+		for range rounds {
+			for _, launcher := range []bool{false, true} {
+				cmd, ranks, errs := launched(t, c, 2)
+				victim := ranks[rand.IntN(2)]
+				if launcher {
+					victim = cmd.Process.Pid
+				}
+				start := time.Now()
+				if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				err := cmd.Wait()
+				gone(t, ranks)
+				if took := time.Since(start); took > hang || err == nil {
+					t.Errorf("launcher: %v: %v after %v\n%s", launcher, err, took, errs)
+				}
+			}
+		}
+	})
+}
+
+// TestLaunchedOthers: ranks of different programs say so, and so does a rank of another library than the launcher's.
+func TestLaunchedOthers(t *testing.T) {
+	overMPI(t, func(t *testing.T, c connection) {
+		first, second := file(t, "@io fn main() -> i32 = 0\n"), file(t, "@io fn main() -> i32 = 1\n")
+		cmd, then := c.start(t, 1, "run", first), c.start(t, 1, "run", second).Args
+		cmd.Args = append(append(cmd.Args, ":"), then[slices.Index(then, "-n"):]...)
+		code, stdout, stderr := run(cmd)
+		if code != 3 || stdout != "" || strings.Count(stderr, "do not run the same: the programs differ") != 1 {
+			t.Errorf("two programs: exit code %d\n%s%s", code, stdout, stderr)
+		}
+		for _, other := range installed(t) {
+			if other.env == c.env {
+				continue
+			}
+			cmd := c.start(t, 2, "run", first)
+			cmd.Env = append(cmd.Env, other.env)
+			code, stdout, stderr := run(cmd)
+			if code != 2 || stdout != "" || strings.Count(stderr, "has started 2 processes") != 1 {
+				t.Errorf("with %s: exit code %d\n%s%s", other.env, code, stdout, stderr)
+			}
+		}
+	})
+}
