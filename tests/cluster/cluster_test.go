@@ -240,3 +240,28 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRank: what healc says to its ranks alone is an error for others.
+func TestNoRank(t *testing.T) {
+	cmd := command(t, nil, "run", file(t, endless), "--ranks", "2")
+	cmd.Env = append(cmd.Env, "HEAL_RANK_OF=2")
+	if code, stdout, stderr := run(cmd); code != 3 || stdout != "" || !strings.Contains(stderr, "HEAL_RANK_OF is set") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestNobodyReads: where nobody reads what it prints, a run ends without a word, as that of one rank does.
+func TestNobodyReads(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	defer write.Close()
+	var errs bytes.Buffer
+	cmd := command(t, nil, "run", file(t, endless), "--ranks", "2")
+	cmd.Stdout, cmd.Stderr = write, &errs
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 141 || errs.Len() > 0 {
+		t.Errorf("%v\n%s", err, &errs)
+	}
+}

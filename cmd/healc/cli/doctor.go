@@ -20,6 +20,7 @@ import (
 	"healc/codegen/target/profile"
 	"healc/internal/cache"
 	"healc/runtime/amx"
+	"healc/runtime/cluster/mpi"
 	"healc/runtime/device"
 	"healc/runtime/pool"
 )
@@ -29,7 +30,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Show what healc finds on this machine, and what is missing",
 		Long: "Shows the libLLVM that is found, the processor, its profile, memory, threads, the cache, " +
-			"the GPUs and\ntheir driver, and how to install what is missing. " +
+			"the MPI library, the GPUs and\ntheir driver, and how to install what is missing. " +
 			"The exit code is 3 when programs cannot be compiled for the processor.",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.doctor() },
@@ -64,6 +65,11 @@ func (a *app) doctor() error {
 		line("cache", "not used: %v", err)
 	} else {
 		line("cache", "%s, %s", cache.Dir, driver.Count(len(cache.Entries()), "program"))
+	}
+	if library, err := mpi.Find(); err == nil {
+		line("MPI", "%s", library)
+	} else {
+		line("MPI", "none, which --dist mpi needs and --ranks does not")
 	}
 	gpus(line)
 	if err != nil {

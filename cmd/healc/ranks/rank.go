@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -27,6 +28,8 @@ type Rank struct {
 	sharing      int  // ranks that may use the same processors, this one too
 }
 
+var errNoRank = fmt.Errorf("%s is set, which healc says to the ranks that it starts, and this is none of them", envRank)
+
 // Join makes this process, which Start has started, one of its ranks. orphaned is called when the process that has
 // started it ends.
 func Join(orphaned func(rank int)) (*Rank, error) {
@@ -36,6 +39,9 @@ func Join(orphaned func(rank int)) (*Rank, error) {
 		fd := uintptr(fdListener + i)
 		closeOnExec(fd)
 		files[i] = os.NewFile(fd, "rank")
+		if _, err := files[i].Stat(); err != nil {
+			return &Rank{}, errNoRank
+		}
 	}
 	r := &Rank{report: files[fdReport-fdListener]}
 	tell := bufio.NewReader(files[fdTold-fdListener])

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -222,6 +221,8 @@ func (w *watcher) watch(signals <-chan os.Signal) (code int) {
 			w.say("", "the program was ended by "+interrupted.String())
 		}
 		return 128 + int(interrupted)
+	case w.killed != nil && signalOf(w.killed.ended) == syscall.SIGPIPE: // nobody reads what it prints
+		return 128 + int(syscall.SIGPIPE)
 	case w.killed != nil:
 		w.say("", fmt.Sprintf("rank %d was ended by the system: %s", w.killed.rank, signalOf(w.killed.ended)))
 		return failedCode
@@ -267,5 +268,3 @@ func signalOf(s *os.ProcessState) syscall.Signal {
 	}
 	return 0
 }
-
-var errNoRank = errors.New("it was told nothing by the process that started it")

@@ -32,6 +32,8 @@ type library struct {
 	long int32
 }
 
+func (l *library) String() string { return fmt.Sprintf("%s (%s)", l.path, l.version) }
+
 // findLibrary opens the library at path, or the first of Libraries.
 func findLibrary(path string) (*library, error) {
 	names := Libraries

@@ -41,6 +41,30 @@ type mpi struct {
 // Open makes this process, started by a launcher such as mpirun, a rank of MPI_COMM_WORLD. The library is the one
 // named by HEAL_LIBMPI, or the first of Libraries that is there. It can be done once in a process.
 func Open() (cluster.Comm, error) {
+	lib, err := load()
+	if err != nil {
+		return nil, err
+	}
+	m := &mpi{lib: lib, most: mostBytes}
+	if err := m.start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", lib, err)
+	}
+	if err := checkLauncher(m.size, lib.String()); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Find names the library that Open takes.
+func Find() (string, error) {
+	lib, err := load()
+	if err != nil {
+		return "", err
+	}
+	return lib.String(), nil
+}
+
+func load() (*library, error) {
 	// UCX, which carries messages for MPICH and Open MPI, would take the handler of SIGSEGV from Go's runtime, for
 	// which a nil pointer is a panic. It reads the variable when it is loaded.
 	if os.Getenv("UCX_ERROR_SIGNALS") == "" {
@@ -48,19 +72,7 @@ func Open() (cluster.Comm, error) {
 			return nil, err
 		}
 	}
-	lib, err := findLibrary(os.Getenv(LibEnv))
-	if err != nil {
-		return nil, err
-	}
-	m := &mpi{lib: lib, most: mostBytes}
-	name := fmt.Sprintf("%s (%s)", lib.path, lib.version)
-	if err := m.start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if err := checkLauncher(m.size, name); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return findLibrary(os.Getenv(LibEnv))
 }
 
 func (m *mpi) start() error {
