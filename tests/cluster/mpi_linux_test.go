@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -88,15 +89,33 @@ func TestLaunchedKilled(t *testing.T) {
 	})
 }
 
-// TestLaunchedOthers: ranks of different programs say so, and so does a rank of another library than the launcher's.
+// otherBuild is another healc than this one.
+func otherBuild(t *testing.T) string {
+	t.Helper()
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "healc")
+	if err := os.WriteFile(path, append(self, 0), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestLaunchedOthers: ranks of different programs or builds say so, and so does a rank of another library than the launcher's.
 func TestLaunchedOthers(t *testing.T) {
 	overMPI(t, func(t *testing.T, c connection) {
 		first, second := file(t, "@io fn main() -> i32 = 0\n"), file(t, "@io fn main() -> i32 = 1\n")
-		cmd, then := c.start(t, 1, "run", first), c.start(t, 1, "run", second).Args
-		cmd.Args = append(append(cmd.Args, ":"), then[slices.Index(then, "-n"):]...)
-		code, stdout, stderr := run(cmd)
-		if code != 3 || stdout != "" || strings.Count(stderr, "do not run the same: the programs differ") != 1 {
-			t.Errorf("two programs: exit code %d\n%s%s", code, stdout, stderr)
+		program, build := c.start(t, 1, "run", second).Args, c.start(t, 1, "run", first).Args
+		build[slices.Index(build, "run")-1] = otherBuild(t)
+		for want, then := range map[string][]string{"the programs": program, "the builds of healc": build} {
+			cmd := c.start(t, 1, "run", first)
+			cmd.Args = append(append(cmd.Args, ":"), then[slices.Index(then, "-n"):]...)
+			code, stdout, stderr := run(cmd)
+			if code != 3 || stdout != "" || strings.Count(stderr, "do not run the same: "+want+" differ") != 1 {
+				t.Errorf("others in %s: exit code %d\n%s%s", want, code, stdout, stderr)
+			}
 		}
 		for _, other := range installed(t) {
 			if other.env == c.env {
