@@ -79,6 +79,7 @@ type boundStep struct {
 	code      kernelCode
 	outer     int64
 	grain     int64 // fewest indices worth a thread
+	rouse     int64 // fewest indices worth waking a thread that sleeps
 	long      int64 // indices of a piece that can be stopped
 	align     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
@@ -301,7 +302,7 @@ func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
 	if s.long = 1; !l.Open {
 		s.long = l.Within(stopTime, threads)
 	}
-	s.grain, s.align = l.Grain(threads), max(l.Align, 1)
+	s.grain, s.rouse, s.align = l.Grain(threads), l.Rouse(threads), max(l.Align, 1)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64)
 	}
 	g.def = s.def.Launch
 	g.code, g.stop, g.long, g.bufs, g.dims, g.begin = s.code, r.stopper(s), s.long, bufs, dims, -1
-	if err := r.env.Pool.Run(s.outer, r.env.Pool.Grain(s.grain), s.align, g.piece); err != nil {
+	if err := r.env.Pool.Run(s.outer, r.env.Pool.Grain(s.grain), s.align, s.outer >= s.rouse, g.piece); err != nil {
 		return err
 	}
 	if g.stop != nil && g.stop.Stopped() {

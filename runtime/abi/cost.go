@@ -29,5 +29,8 @@ func (l *Launch) Within(time int64, on *profile.Threads) int64 {
 // Grain is the least number of indices of the outermost axis that is worth a thread.
 func (l *Launch) Grain(on *profile.Threads) int64 { return l.Within(RegionTime(on), on) }
 
+// Rouse is the least number of indices of the outermost axis that is worth waking a thread that sleeps.
+func (l *Launch) Rouse(on *profile.Threads) int64 { return l.Within(1000*1000*int64(on.WakeTime), on) }
+
 // RegionTime is what a region costs, in picoseconds.
 func RegionTime(on *profile.Threads) int64 { return 1000 * int64(on.RegionTime) }

@@ -27,3 +27,19 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestRouse: few long indices are worth waking a thread as many short ones are, however many take as long as a region.
+func TestRouse(t *testing.T) {
+	on := &profile.Threads{OpTime: 10, ByteTime: 10, RegionTime: 5000, WakeTime: 30}
+	for _, c := range []struct{ work, grain, rouse int64 }{
+		{1000, 500, 3000},   // 10 ns
+		{1_000_000, 1, 3},   // 10 us
+		{10_000_000, 1, 1},  // 100 us
+		{100_000_000, 1, 1}, // 1 ms
+	} {
+		l := &Launch{Work: c.work}
+		if grain, rouse := l.Grain(on), l.Rouse(on); grain != c.grain || rouse != c.rouse {
+			t.Errorf("%d operations an index: %d and %d, not %d and %d", c.work, grain, rouse, c.grain, c.rouse)
+		}
+	}
+}

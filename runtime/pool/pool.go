@@ -104,11 +104,11 @@ func (p *Pool) Leave() {
 
 // Run calls f for pieces [begin, end) that make up [0, n), each index once, on up to Threads threads. grain is the
 // least number of indices worth a call of its own, some abi.RegionTime, so that fewer than two of it are one piece;
-// every begin is a multiple of align. The cuts follow from n, grain, align and the number of threads alone, and mostly
-// the same thread gets the same part, see Note [Parts]. Which thread runs which piece is open, though, and so is the
-// order. A panic of f comes back as a *caught.Panic, that of the first piece where there are several; the other pieces
-// are run all the same. Run does not allocate.
-func (p *Pool) Run(n, grain, align int64, f func(begin, end int64)) error {
+// every begin is a multiple of align. Threads that sleep are woken at once for a long loop. The cuts follow from n,
+// grain, align and the number of threads alone, and mostly the same thread gets the same part, see Note [Parts]. Which
+// thread runs which piece is open, though, and so is the order. A panic of f comes back as a *caught.Panic, that of the
+// first piece where there are several; the other pieces are run all the same. Run does not allocate.
+func (p *Pool) Run(n, grain, align int64, long bool, f func(begin, end int64)) error {
 	if n <= 0 {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (p *Pool) Run(n, grain, align int64, f func(begin, end int64)) error {
 	t := p.lease.team
 	j := newJob(n, align, units, least, p.threads, f)
 	helpers := min(p.threads-int(max(t.calls.Load(), 1)), len(j.parts)-1)
-	t.post(j, helpers, p.all || units/least >= int64(t.costs.wake/t.costs.region))
+	t.post(j, helpers, p.all || long)
 	j.work(0)
 	t.retract(j)
 	j.wait(t)

@@ -37,7 +37,7 @@ func pieces(t *testing.T, p *Pool, n, grain, align int64) [][2]int64 {
 	t.Helper()
 	var mu sync.Mutex
 	var out [][2]int64
-	err := p.Run(n, grain, align, func(begin, end int64) {
+	err := p.Run(n, grain, align, true, func(begin, end int64) {
 		mu.Lock()
 		defer mu.Unlock()
 		out = append(out, [2]int64{begin, end})
@@ -87,7 +87,7 @@ func TestPoolUsesThreads(t *testing.T) {
 	p := eager(t, 4)
 	var wg sync.WaitGroup
 	wg.Add(4)
-	if err := p.Run(4, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+	if err := p.Run(4, 1, 1, false, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -96,7 +96,7 @@ func TestPoolOfOneStartsNothing(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	p := newPool(t, 1)
 	sum := 0 // without a lock: all on this goroutine
-	if err := p.Run(1000, 1, 1, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
+	if err := p.Run(1000, 1, 1, true, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
 		t.Errorf("%d, %v", sum, err)
 	}
 	q := newPool(t, 8)
@@ -114,11 +114,11 @@ func TestPoolNestedAndConcurrent(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 50 {
-				err := p.Run(5, 1, 1, func(b, outer int64) {
+				err := p.Run(5, 1, 1, false, func(b, outer int64) {
 					for ; b < outer; b++ {
-						if err := p.Run(7, 1, 1, func(b, inner int64) {
+						if err := p.Run(7, 1, 1, false, func(b, inner int64) {
 							for ; b < inner; b++ {
-								if err := p.Run(3, 1, 1, func(b, e int64) { total.Add(e - b) }); err != nil {
+								if err := p.Run(3, 1, 1, false, func(b, e int64) { total.Add(e - b) }); err != nil {
 									t.Error(err)
 								}
 							}
@@ -144,7 +144,7 @@ func TestPoolPanics(t *testing.T) {
 	for _, threads := range []int{1, 2, 5} {
 		p := newPool(t, threads)
 		var ran atomic.Int64
-		err := p.Run(5, 1, 1, func(begin, end int64) {
+		err := p.Run(5, 1, 1, false, func(begin, end int64) {
 			ran.Add(end - begin)
 			if end > 2 {
 				panic(fmt.Errorf("piece %d: %w", begin, cause))
@@ -201,11 +201,24 @@ func TestPoolWakes(t *testing.T) {
 	for i := range 200 {
 		var wg sync.WaitGroup
 		wg.Add(2)
-		if err := p.Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+		if err := p.Run(2, 1, 1, false, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 			t.Fatal(err)
 		}
 		if i%4 == 0 {
 			time.Sleep(2 * measured().workerReach)
+		}
+	}
+}
+
+// TestPoolWakesForLong: a region that is thought to be long wakes its threads at once, of however few pieces it is.
+func TestPoolWakesForLong(t *testing.T) {
+	p := newPool(t, 2)
+	for range 20 {
+		time.Sleep(2 * measured().workerReach)
+		var wg sync.WaitGroup
+		wg.Add(2)
+		if err := p.Run(16, 1, 8, true, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -216,7 +229,7 @@ func TestPoolSummons(t *testing.T) {
 	for range 20 {
 		time.Sleep(2 * measured().workerReach)
 		other := make(chan struct{})
-		err := p.Run(8, 1, 1, func(begin, end int64) {
+		err := p.Run(8, 1, 1, false, func(begin, end int64) {
 			switch begin {
 			case 0:
 				busy(2 * measured().wake)
@@ -241,7 +254,7 @@ func TestPoolWakesForMany(t *testing.T) {
 	for range 100 {
 		time.Sleep(2 * measured().workerReach)
 		before, start := started(), time.Now()
-		if err := p.Run(2, 1, 1, small); err != nil {
+		if err := p.Run(2, 1, 1, false, small); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took < measured().wake && started() > before {
@@ -250,7 +263,7 @@ func TestPoolWakesForMany(t *testing.T) {
 	}
 	waitFor(t, "a thread", func() bool {
 		for range 100 {
-			if err := p.Run(2, 1, 1, small); err != nil {
+			if err := p.Run(2, 1, 1, false, small); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -291,7 +304,7 @@ func TestPoolPartsOfThreads(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Add(3)
 		begins := map[int64]bool{}
-		err := p.Run(300, 1, 1, func(begin, end int64) {
+		err := p.Run(300, 1, 1, true, func(begin, end int64) {
 			if begin%100 != 0 {
 				return
 			}
@@ -313,13 +326,13 @@ func TestPoolCallsShareThreads(t *testing.T) {
 	p.Enter()
 	p.Enter()
 	sum := 0 // without a lock: all on this goroutine
-	if err := p.Run(1000, 1, 1, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
+	if err := p.Run(1000, 1, 1, true, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
 		t.Errorf("%d, %v", sum, err)
 	}
 	p.Leave()
 	var wg sync.WaitGroup
 	wg.Add(2)
-	if err := p.Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+	if err := p.Run(2, 1, 1, false, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 		t.Error(err)
 	}
 	p.Leave()
@@ -346,7 +359,7 @@ func TestPoolsShareOneTeam(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Add(2)
 	// still has its thread
-	if err := pools[0].Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+	if err := pools[0].Run(2, 1, 1, false, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 		t.Error(err)
 	}
 }
@@ -355,7 +368,7 @@ func TestPoolRunDoesNotAllocate(t *testing.T) {
 	p := newPool(t, 2)
 	var total atomic.Int64
 	f := func(begin, end int64) { total.Add(end - begin) }
-	if n := testing.AllocsPerRun(1000, func() { _ = p.Run(1000, 1, 1, f) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { _ = p.Run(1000, 1, 1, true, f) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -386,7 +399,7 @@ func BenchmarkPoolRegion(b *testing.B) {
 			for b.Loop() {
 				busy(c.pause)
 				start := time.Now()
-				if err := p.Run(2, 1, 1, work); err != nil {
+				if err := p.Run(2, 1, 1, false, work); err != nil {
 					b.Fatal(err)
 				}
 				times = append(times, time.Since(start))

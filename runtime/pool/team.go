@@ -24,7 +24,7 @@ import (
 // a worker for the next kernel of the same program. A worker whose sleep was ended before workerReach polls that long
 // from then on, until it does so in vain.
 type costs struct {
-	region, wake            time.Duration
+	wake                    time.Duration
 	callerSpin              time.Duration
 	workerSpin, workerReach time.Duration
 }
@@ -32,8 +32,8 @@ type costs struct {
 func measured() costs {
 	p := &profile.Host().Profile.Threads
 	us := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
-	return costs{region: time.Duration(p.RegionTime), wake: us(p.WakeTime), callerSpin: us(p.CallerSpin),
-		workerSpin: us(p.WorkerSpin), workerReach: us(p.WorkerReach)}
+	return costs{wake: us(p.WakeTime), callerSpin: us(p.CallerSpin), workerSpin: us(p.WorkerSpin),
+		workerReach: us(p.WorkerReach)}
 }
 
 // Note [Waking]

@@ -306,7 +306,7 @@ func (m *Machine) kernel(name string, n, grain int64, dims [2]int64, threads int
 				bufs[i] = s.Ptr()
 			}
 		}
-		return pool.Run(n, grain, 1, piece)
+		return pool.Run(n, grain, 1, true, piece)
 	}, nil
 }
 

@@ -87,9 +87,10 @@ func (p *planFunc) launch(l *abi.Launch) {
 		axis = abi.Extent{Dim: types.Lit(l.Tasks)}
 	}
 	outer := p.extent(axis)
-	grain, align := l.Grain(&profile.Base().Threads), max(l.Align, 1)
+	threads := &profile.Base().Threads
+	grain, rouse, align := l.Grain(threads), l.Rouse(threads), max(l.Align, 1)
 	if p.w.splitAll {
-		grain = 1
+		grain, rouse = 1, 1
 	}
 	grain = (grain + align - 1) / align * align
 	direct, several, after := p.label(), p.label(), p.label()
@@ -113,8 +114,8 @@ func (p *planFunc) launch(l *abi.Launch) {
 	if small && stack == 0 {
 		p.do("call void @heal.mine(ptr %s, ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
 	} else {
-		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s, i64 %d)", fn, args,
-			outer, grain, align, p.err, stack)
+		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, i64 %d, ptr %s, "+
+			"i64 %d)", fn, args, outer, grain, align, rouse, p.err, stack)
 	}
 	p.jump(after)
 	p.at(after)

@@ -597,13 +597,14 @@ out:
 }
 
 ; Runs a kernel over [0, n), in pieces that begin at multiples of align and are not smaller than grain, which takes 5
-; microseconds; grain is a multiple of align. Less than 2 * grain is one piece. bytes is what it takes of the stack, or 0.
+; microseconds; grain is a multiple of align. Less than 2 * grain is one piece, and enough is worth waking a worker that
+; sleeps. bytes is what it takes of the stack, or 0.
 ;
 ; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
-; happens only for what gains from it, 30 microseconds of work: at once for 6 grains, or when the caller has been for so long at regions that
-; ended less than 50 microseconds before the next (or 200, when they take a quarter of the time), and in the middle of one when that is twice
-; as much.
-define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, i64 %align, ptr %err, i64 %bytes) noinline {
+; happens only for what gains from it, 30 microseconds of work: at once for what is estimated so long, or when the caller has
+; been for so long at regions that ended less than 50 microseconds before the next (or 200, when they take a quarter of the
+; time), and in the middle of one when that is twice as much.
+define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, i64 %align, i64 %enough, ptr %err, i64 %bytes) noinline {
 entry:
   %job = alloca %heal.job, align 8
   store ptr %fn, ptr %job, align 8
@@ -704,7 +705,7 @@ post:
   %some = icmp sgt i32 %asleep, 0
   br i1 %some, label %weigh, label %mywork
 weigh:
-  %large = icmp sge i64 %grains, 6
+  %large = icmp sge i64 %n, %enough
   br i1 %large, label %wake, label %small
 small:
   %start = call i64 @heal.clock()
