@@ -98,6 +98,7 @@ func compile(t *testing.T, i int, dir string, x *tensor.Tensor) {
 	way := ways.All[i/len(programs)%len(ways.All)]
 	o := engine.Options{Backend: backend.CPU, Threads: 1 + i%2, Cache: &cache.Cache{Dir: dir, Limit: 1 << 20}}
 	way.Set(&o)
+	o.Debug.Memo = nil // it would hold what libLLVM made of every program
 	if i%13 == 5 {
 		o.Backend = backend.PTXSim
 	}

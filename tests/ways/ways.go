@@ -13,6 +13,7 @@ import (
 	"slices"
 	"testing"
 
+	"healc/codegen/llvm"
 	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/tests/sample"
@@ -100,8 +101,12 @@ func mostly(usual Way, i, of int) []Way {
 	return others[(i/of+turn/of)%len(others):][:1]
 }
 
+// memo has what libLLVM made of a text, which is the same each time: several cases of a suite come to the same kernel.
+var memo llvm.Memo
+
 // Set makes o compile in this way, where o has the cache of the suite.
 func (w Way) Set(o *engine.Options) {
+	o.Debug.Memo = &memo
 	o.Once, o.Debug.Vectors, o.Debug.AnyShape = w.Once, w.Vectors, w.AnyShape
 	if !w.Cached {
 		o.Cache = nil
