@@ -28,6 +28,8 @@ type RowPull interface {
 	Work(t types.DType, n types.Dim, twice bool) Memory
 	// Near is Work of n elements that stays in a cache of the processor from row to row, where n is known and small.
 	Near(t types.DType, n types.Dim) Memory
+	// Spare is Near where n may be as large as half of a second-level cache.
+	Spare(t types.DType, n types.Dim) Memory
 	// Read gives an element; Write sets one. The index is an I64 in range.
 	Read(m Memory, i scalar.Ref) scalar.Ref
 	Write(m Memory, i, value scalar.Ref)

@@ -146,3 +146,22 @@ func TestTransforms(t *testing.T) {
 		}
 	}
 }
+
+// TestBlocks: each factor has a place of its own, and those of a row for the columns of a block lie together, in order.
+func TestBlocks(t *testing.T) {
+	for _, b := range []Blocks{{12, 12, 5}, {12, 4, 3}, {13, 4, 3}, {5, 8, 2}, {1, 1, 7}} {
+		seen := map[int64]bool{}
+		for row := range b.Rows {
+			for column := range b.Left {
+				at := b.Place(row, column)
+				if at < 0 || at >= b.Left*b.Rows || seen[at] {
+					t.Errorf("%v: row %d of column %d lies at %d", b, row, column, at)
+				}
+				seen[at] = true
+				if column%b.Width > 0 && at != b.Place(row, column-1)+1 {
+					t.Errorf("%v: row %d of column %d does not lie behind that of the column before", b, row, column)
+				}
+			}
+		}
+	}
+}

@@ -152,6 +152,18 @@ func Table(n, left int64, single bool) []float64 {
 	return out
 }
 
+// TableInBlocks is Table, in blocks of so many columns (Blocks).
+func TableInBlocks(n, left, width int64, single bool) []float64 {
+	from := Table(n, left, single)
+	size := int64(len(from) / 2)
+	to := make([]float64, len(from))
+	for i := range size {
+		j := Blocks{left, width, size / left}.Place(i/left, i%left)
+		to[j], to[size+j] = from[i], from[size+i]
+	}
+	return to
+}
+
 // Chirp are the constants of Note [Chirps] in package ops: the factors of n elements, and the transform of the kernel
 // of the convolution divided by its length; of each the real parts and the imaginary ones.
 func Chirp(n int64, single bool) (chirp, kernel [2][]float64) {

@@ -98,6 +98,16 @@ func Factors(n, left int64) int64 {
 	return sum
 }
 
+// Blocks says where the factors for columns lie: those of Width columns, or of what is left of Left, are a block of
+// Rows rows of so many.
+type Blocks struct{ Left, Width, Rows int64 }
+
+// Place is where the factor in a row for a column lies.
+func (b Blocks) Place(row, column int64) int64 {
+	first := column - column%b.Width
+	return first*b.Rows + row*min(b.Width, b.Left-first) + column - first
+}
+
 // Split cuts the stages of a transform of n elements into groups: the products of their radices, as near each other as
 // they get and none above most, unless a radix is.
 func Split(n, most int64) []int64 {

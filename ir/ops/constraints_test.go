@@ -234,6 +234,8 @@ var negatives = []negative{
 		"no stages for 3 elements that leave 4"},
 	{"fourier_rows_C5", tys("f32[8]", "f32[8]", "f32[2,0]"), ir.A{"axis": int64(0), "rest": int64(1)}, nil,
 		"6 and 0 differ"},
+	{"fourier_rows_C6", tys("f32[4,2]", "f32[4,2]", "f32[2,6]"),
+		ir.A{"axis": int64(0), "rest": int64(2), "block": int64(3)}, nil, "3 columns are no block of 2"},
 
 	{"tabulate_C1", nil, ir.A{"shape": sh("2,3")}, regions(region([]string{"i32"}, []string{"f32"})),
 		"takes 2 parameters, not 1"},

@@ -321,11 +321,13 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 	Summary: "The discrete Fourier transform along an axis of n elements without factors other than 2, 3 and " +
 		"5. With a rest of more than 1 it is the first stages of the transform of n * rest elements, where the axis " +
 		"behind counts the elements that are left: the lines along that axis, transformed, are the result. " +
-		"The last operand has the factors of the stages, their real parts and their imaginary ones. The results " +
-		"are the real parts and the imaginary ones.",
+		"The last operand has the factors of the stages, their real parts and their imaginary ones, in blocks of " +
+		"so many elements along the axis behind. The results are the real parts and the imaginary ones.",
 	Attrs: []ir.AttrDef{
 		{Name: "axis", Kind: ir.AttrInt, Doc: "the transformed axis"},
 		{Name: "rest", Kind: ir.AttrInt, Doc: "how many elements the stages leave of each transform"},
+		{Name: "block", Kind: ir.AttrInt, Optional: true, Doc: "for how many of these the factors lie together; " +
+			"for all of them where it is not given"},
 	},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		re, im, table := args[0], args[1], args[2]
@@ -352,6 +354,9 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 		if err := sameShape("C5", "the table has one factor for each that the stages need",
 			types.Shape{types.Lit(2), types.Lit(fourier.Factors(n, rest))}, table.Shape); err != nil {
 			return nil, err
+		}
+		if block, given := attrs[2].(int64); given && (block < 1 || block > rest) {
+			return nil, broken("C6", "%d columns are no block of %d", block, rest)
 		}
 		return []types.Tensor{re, im}, nil
 	},
@@ -391,6 +396,7 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 		{Name: "C4", Text: "its extent times the rest is known, at most 2^24, and has no factors other than 2, 3 " +
 			"and 5; the extent is the product of the first radices"},
 		{Name: "C5", Text: "there are as many factors as the stages need"},
+		{Name: "C6", Text: "a block has at least a column, and at most as many as the rest"},
 	},
 	Example: "fourier([1.0, 2.0], [3.0, 5.0]) == [[3.0, -1.0], [8.0, -2.0]]",
 })
@@ -512,13 +518,28 @@ func floatArray(t types.DType, x []float64, shape ...int64) *ir.Array {
 // fourierRows emits the transform of lines without other factors than 2, 3 and 5.
 func fourierRows(b *ir.Builder, z complexOf, axis int) complexOf {
 	n, _ := z.Re.Type.Shape[axis].Const()
-	return fourierBy(b, z, axis, 1, b.Emit(Const, ir.A{"value": fourierTable(z.Re.Type.Elem, n)}))
+	return fourierBy(b, z, axis, 1, b.Emit(Const, ir.A{"value": fourierTable(fourierKey{z.Re.Type.Elem, n, 1, 1})}))
 }
 
 // fourierBy emits the stages whose factors are in a table.
 func fourierBy(b *ir.Builder, z complexOf, axis int, rest int64, table *ir.Value) complexOf {
-	y := b.EmitOp(FourierRows, ir.A{"axis": int64(axis), "rest": rest}, []*ir.Value{z.Re, z.Im, table}, nil).Results
+	return fourierIn(b, z, ir.A{"axis": int64(axis), "rest": rest}, table)
+}
+
+func fourierIn(b *ir.Builder, z complexOf, attrs ir.A, table *ir.Value) complexOf {
+	y := b.EmitOp(FourierRows, attrs, []*ir.Value{z.Re, z.Im, table}, nil).Results
 	return complexOf{Re: y[0], Im: y[1]}
+}
+
+// fourierInBlocks emits the first stages of a transform, with factors in blocks for the columns that go together.
+func fourierInBlocks(b *ir.Builder, z complexOf, axis int, rest int64) complexOf {
+	t := z.Re.Type
+	n, _ := t.Shape[axis].Const()
+	attrs, block := ir.A{"axis": int64(axis), "rest": rest}, rows.FourierBlock(t, int64(axis), rest)
+	if block < rest {
+		attrs["block"] = block
+	}
+	return fourierIn(b, z, attrs, b.Emit(Const, ir.A{"value": fourierTable(fourierKey{t.Elem, n, rest, block})}))
 }
 
 // stagesBack is the adjoint of the first stages of a transform, as numbers whose parts are exchanged. The other stages,
@@ -549,16 +570,16 @@ func reshaped(b *ir.Builder, z complexOf, shape types.Shape) complexOf {
 var fourierTables sync.Map // of fourierKey to *ir.Array
 
 type fourierKey struct {
-	t types.DType
-	n int64
+	t              types.DType
+	n, rest, block int64
 }
 
-func fourierTable(t types.DType, n int64) *ir.Array {
-	key := fourierKey{t, n}
+func fourierTable(key fourierKey) *ir.Array {
 	if a, ok := fourierTables.Load(key); ok {
 		return a.(*ir.Array)
 	}
-	a := floatArray(t, fourier.Table(n, 1, t == types.F32), 2, fourier.Factors(n, 1))
+	factors := fourier.TableInBlocks(key.n, key.rest, key.block, key.t == types.F32)
+	a := floatArray(key.t, factors, 2, fourier.Factors(key.n, key.rest))
 	kept, _ := fourierTables.LoadOrStore(key, a)
 	return kept.(*ir.Array)
 }
@@ -586,6 +607,9 @@ func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 		}
 	}
 	parts := fourier.Split(n, longColumn-1)
+	if two := fourier.Split(n, longPart); axis == len(shape)-1 && n <= longTwo && len(two) == 2 {
+		parts = two
+	}
 	if op.Int("rest") != 1 || n < least || len(parts) == 1 {
 		return nil
 	}
@@ -605,22 +629,40 @@ func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 		at += count
 		return sliced(b, op.Args[2], 1, at-count, count)
 	}
+	known := false
+	if c := op.Args[2].Def; c != nil && c.Def == Const {
+		table, of := fourierTable(fourierKey{op.Type().Elem, n, 1, 1}), c.Attr("value").(*ir.Array)
+		known = table == of || slices.Equal(table.Bits, of.Bits)
+	}
+	stages := func(z complexOf, axis int, part, rest int64) complexOf {
+		switch {
+		case !known:
+			return fourierBy(b, z, axis, rest, factors(part, rest))
+		case rest == 1:
+			return fourierRows(b, z, axis)
+		}
+		return fourierInBlocks(b, z, axis, rest)
+	}
 	for i, part := range parts[:len(parts)-1] { // the axes behind, of what is left, are one for the stages
 		n /= part
 		now := z.Re.Type.Shape
 		flat := append(append(append(types.Shape{}, now[:axis+i+1]...), types.Lit(n)), shape[axis+1:]...)
-		z = reshaped(b, fourierBy(b, reshaped(b, z, flat), axis+i, n, factors(part, n)), now)
+		z = reshaped(b, stages(reshaped(b, z, flat), axis+i, part, n), now)
 	}
 	z.Re, z.Im = b.Emit(Permute, ir.A{"perm": order}, z.Re), b.Emit(Permute, ir.A{"perm": order}, z.Im)
-	z = reshaped(b, fourierBy(b, z, axis, 1, factors(n, 1)), shape)
+	z = reshaped(b, stages(z, axis, n, 1), shape)
 	return []*ir.Value{z.Re, z.Im}
 }
 
 // Columns of longColumn elements are cut; shorter ones have room near the processor, a panel of them at a time. Lines
 // are cut where a line has no room there, longLine bytes of each part. One that is alone needs no second way through
 // memory for what is larger than the caches, and has none beside it to share vectors with: it is cut from loneLine on.
+// Up to longTwo elements, lines whose parts have up to longPart are cut in two, which are two ways through memory and
+// not three. Beyond, the rows of so long a part are too many pages.
 const (
 	longColumn = 513
+	longPart   = 1024
+	longTwo    = 1 << 18
 	longLine   = 32 << 10
 )
 
@@ -685,6 +727,7 @@ func evalFourier(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 	n := re.Shape[axis]
 	size := table.Shape[1]
 	stages, _ := fourier.First(n, left)
+	blocks := rows.FourierBlocks(op)
 	picked := func(from []uint64, count int64, at func(i int64) int64) []uint64 {
 		x := make([]uint64, count)
 		for i := range x {
@@ -713,7 +756,7 @@ func evalFourier(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 			next := numbers{Re: make([]uint64, n), Im: make([]uint64, n)}
 			for k, y := range fourier.Butterfly(all, x) {
 				if k > 0 && s.Turns() {
-					at := func(i int64) int64 { return s.Factor(int64(k), i%rest) + column }
+					at := func(i int64) int64 { return blocks.Place(s.Factor(int64(k), i%rest)/left, column) }
 					y = fourier.Times(all, y, numbers{Re: picked(table.Bits[:size], all.n, at),
 						Im: picked(table.Bits[size:], all.n, at)})
 				}

@@ -65,6 +65,7 @@ type fourierRow struct {
 	p        ir.RowPull
 	op       *ir.Op
 	at       []scalar.Ref
+	factors  factors
 	from, to parts
 }
 
@@ -98,6 +99,21 @@ func (a affine) and(by int64, of scalar.Ref) affine {
 	return a
 }
 
+// times is a and b times by.
+func (a affine) times(by int64, b affine) affine {
+	a.plus += by * b.plus
+	for i, x := range b.of {
+		a = a.and(by*b.by[i], x)
+	}
+	return a
+}
+
+// moved is a and plus.
+func (a affine) moved(plus int64) affine {
+	a.plus += plus
+	return a
+}
+
 func (a affine) ref(plus int64) scalar.Ref {
 	e := a.p.E()
 	sum := e.Int(types.I64, a.plus+plus)
@@ -114,7 +130,7 @@ func Fourier(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 		return
 	}
 	n, stages := fourierStages(op)
-	r := &fourierRow{p: p, op: op, at: at, from: parts{re: ir.NoMemory}}
+	r := &fourierRow{p: p, op: op, at: at, factors: fourierFactors(p, op, at), from: parts{re: ir.NoMemory}}
 	result := parts{re: ir.ResultRow, im: ir.ResultRow + 1}
 	passes := fourierPasses(stages, p.Shared())
 	if n == 1 {
@@ -159,18 +175,53 @@ func fourierStages(op *ir.Op) (int64, []fourier.Stage) {
 	return n, stages
 }
 
-// fourierFactor is factor k of number p, and plus, of a stage, for the line at an index.
-func fourierFactor(p ir.Pull, op *ir.Op, at []scalar.Ref, s fourier.Stage, k int64, of affine, plus int64) number {
-	i := affine{p: p, plus: s.Factor(k, plus)}
-	for j, x := range of.of {
-		i = i.and(s.Left*of.by[j], x)
+// FourierBlocks is how the factors of an operation lie.
+func FourierBlocks(op *ir.Op) fourier.Blocks {
+	n, _ := op.Type().Shape[op.Int("axis")].Const()
+	left := op.Int("rest")
+	b := fourier.Blocks{Left: left, Width: left, Rows: fourier.Factors(n, left) / left}
+	if w := op.Int("block"); w > 0 {
+		b.Width = w
 	}
-	if s.Left > 1 {
-		i = i.and(1, at[op.Int("axis")+1])
-	}
-	e, index := p.E(), i.ref(0)
-	return number{Re: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 0), index}),
-		Im: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 1), index})}
+	return b
+}
+
+// factors are those of the stages of an operation where the code stands: at says where the factor in a row of the table
+// lies.
+type factors struct {
+	p  ir.Pull
+	op *ir.Op
+	at func(row affine) affine
+}
+
+// fourierFactors are the factors for the line at an index.
+func fourierFactors(p ir.Pull, op *ir.Op, at []scalar.Ref) factors {
+	b := FourierBlocks(op)
+	return factors{p, op, func(row affine) affine {
+		if b.Left == 1 {
+			return row
+		}
+		column := at[op.Int("axis")+1]
+		if b.Width == b.Left {
+			return affine{p: p}.times(b.Left, row).and(1, column)
+		}
+		e := p.E()
+		integer := func(x int64) scalar.Ref { return e.Int(types.I64, x) }
+		lane := e.Rem(column, integer(b.Width))
+		first := e.Sub(column, lane)
+		width := integer(b.Width)
+		if fewer := b.Left % b.Width; fewer > 0 {
+			width = e.Select(e.Le(first, integer(b.Left-b.Width)), width, integer(fewer))
+		}
+		return affine{p: p}.and(b.Rows, first).and(1, e.Mul(row.ref(0), width)).and(1, lane)
+	}}
+}
+
+// factor is factor k of number p, and plus, of a stage.
+func (f factors) factor(s fourier.Stage, k int64, of affine, plus int64) number {
+	e, index := f.p.E(), f.at(of.moved(s.Factor(k, plus)/s.Left)).ref(0)
+	return number{Re: f.p.Arg(f.op, 2, []scalar.Ref{e.Int(types.I64, 0), index}),
+		Im: f.p.Arg(f.op, 2, []scalar.Ref{e.Int(types.I64, 1), index})}
 }
 
 // pass writes the loops of a pass.
@@ -257,7 +308,7 @@ func (r *fourierRow) butterflies(f fourierPass, p affine, load func(j int64) num
 		}
 		for k1, v := range fourier.Butterfly(a, x) {
 			if k1 > 0 && f.first.Turns() {
-				v = fourier.Times(a, v, fourierFactor(r.p, r.op, r.at, f.first, int64(k1), p, f.rest()*j2))
+				v = fourier.Times(a, v, r.factors.factor(f.first, int64(k1), p, f.rest()*j2))
 			}
 			y[k1] = append(y[k1], v)
 		}
@@ -269,7 +320,7 @@ func (r *fourierRow) butterflies(f fourierPass, p affine, load func(j int64) num
 		}
 		for k2, v := range fourier.Butterfly(a, x) {
 			if k2 > 0 && f.second.Turns() {
-				v = fourier.Times(a, v, fourierFactor(r.p, r.op, r.at, f.second, int64(k2), p, 0))
+				v = fourier.Times(a, v, r.factors.factor(f.second, int64(k2), p, 0))
 			}
 			store(int64(k1), int64(k2), v)
 		}
@@ -322,7 +373,7 @@ func FourierElement(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Re
 			rest = e.Sub(rest, e.Mul(j[l], integer(s.Rest)))
 			for m, y := range fourier.Butterfly(a, x) {
 				if m > 0 && s.Turns() {
-					y = fourier.Times(a, y, fourierFactor(p, op, at, s, int64(m), affine{p: p}.and(1, rest), 0))
+					y = fourier.Times(a, y, fourierFactors(p, op, at).factor(s, int64(m), affine{p: p}.and(1, rest), 0))
 				}
 				if m == 0 {
 					v = y

@@ -12,8 +12,9 @@ import (
 // Lines that lie side by side are the columns of a matrix. A panel of as many as a line of the caches holds, or some,
 // goes through all passes together, in vectors across it: each line of the caches is read once and written once, whole.
 // Between the first pass and the last one, the panel is in near memory, in place: behind stages with the product s of
-// their radices, number p of transform q is in row r*m + p, where r is q with its digits in the reverse order. The last
-// pass, which writes the result, goes through the digits, so that it knows both.
+// their radices, number p of transform q is in row r*m + p, where r is q with its digits in the reverse order. Each of
+// the transforms that a pass leaves goes through all others by itself, so that a panel that is larger than the nearest
+// cache is there a part at a time; the loops go through the digits, so that the last pass knows where the result lies.
 //
 // Where the lines lie in order one behind the other, as those of a transposed matrix do, the panel is copied to near
 // memory first, by squares that are transposed in registers. So is one of short lines along the last axis, which are no
@@ -32,9 +33,9 @@ const (
 )
 
 // across is the axis along which the lines of a panel lie side by side.
-func across(op *ir.Op) int64 {
-	last := int64(op.Type().Rank() - 1)
-	if op.Int("axis") == last {
+func across(t types.Tensor, axis int64) int64 {
+	last := int64(t.Rank() - 1)
+	if axis == last {
 		return last - 1
 	}
 	return last
@@ -42,9 +43,10 @@ func across(op *ir.Op) int64 {
 
 // FourierPanel is how many lines of an operation go together: many where they are short, which reads and writes long
 // pieces of memory.
-func FourierPanel(op *ir.Op) int64 {
-	t := op.Type()
-	axis, across := op.Int("axis"), across(op)
+func FourierPanel(op *ir.Op) int64 { return panelAlong(op.Type(), op.Int("axis")) }
+
+func panelAlong(t types.Tensor, axis int64) int64 {
+	across := across(t, axis)
 	if across < 0 {
 		return 1
 	}
@@ -71,6 +73,15 @@ func FourierPanel(op *ir.Op) int64 {
 	return lines * line
 }
 
+// FourierBlock is how many columns a block of the factors has for the first stages of a transform, of those that they
+// leave: a panel.
+func FourierBlock(t types.Tensor, axis, rest int64) int64 {
+	if panel := panelAlong(t, axis); panel > 1 && across(t, axis) == axis+1 {
+		return min(panel, rest)
+	}
+	return rest
+}
+
 // fourierPanel is a panel that is transformed.
 type fourierPanel struct {
 	*fourierRow
@@ -86,14 +97,14 @@ type fourierPanel struct {
 
 // fourierColumns writes panels: whole ones, and one of fewer columns where their number leaves that.
 func fourierColumns(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
-	across := across(op)
+	across := across(op.Type(), op.Int("axis"))
 	columns, _ := op.Type().Shape[across].Const()
 	r := &fourierPanel{fourierRow: &fourierRow{p: p, op: op}, panel: FourierPanel(op), first: at,
 		near: parts{re: ir.NoMemory, im: ir.NoMemory}, result: parts{re: ir.ResultRow, im: ir.ResultRow + 1}}
 	r.n, r.stages = fourierStages(op)
 	passes := fourierPasses(r.stages, p.Shared())
 	near := func() parts {
-		m := p.Near(op.Type().Elem, types.Lit(2*r.n*r.panel))
+		m := p.Spare(op.Type().Elem, types.Lit(2*r.n*r.panel))
 		return parts{re: m, im: m, behind: r.n * r.panel}
 	}
 	short := across < op.Int("axis") && !p.Shared()
@@ -141,14 +152,7 @@ func (r *fourierPanel) write(width int64, passes []fourierPass, copied bool) {
 		r.to = r.result
 		r.across(func() { r.store(zero, 0, r.load(zero, 0)) })
 	}
-	for i, f := range passes {
-		r.to = r.near
-		if i == len(passes)-1 {
-			r.to = r.result
-		}
-		r.pass(f)
-		r.from = r.to
-	}
+	r.run(passes, zero, zero)
 	if r.result.re != ir.ResultRow {
 		r.to = parts{re: ir.ResultRow, im: ir.ResultRow + 1}
 		r.across(func() { r.each(r.n, zero, func(j affine) { r.store(j, 0, r.load(j, 0)) }) })
@@ -162,9 +166,15 @@ func (r *fourierPanel) across(body func()) {
 
 // in writes what is done with the column at a place in the panel.
 func (r *fourierPanel) in(w scalar.Ref, body func()) {
-	k := across(r.op)
+	k := across(r.op.Type(), r.op.Int("axis"))
 	r.column = w
 	r.at = ir.Moved(r.first, k, r.p.E().Add(r.first[k], w))
+	r.factors = fourierFactors(r.p, r.op, r.at)
+	if b := FourierBlocks(r.op); b.Width == r.panel && k == r.op.Int("axis")+1 { // the panel is a block
+		r.factors.at = func(row affine) affine {
+			return affine{p: r.p}.and(b.Rows, r.first[k]).times(r.width, row).and(1, w)
+		}
+	}
 	body()
 }
 
@@ -180,63 +190,65 @@ func (r *fourierPanel) each(n int64, zero affine, body func(i affine)) {
 	})
 }
 
-// pass writes the loops of a pass.
-func (r *fourierPanel) pass(f fourierPass) {
-	zero := affine{p: r.p}
-	before, rest := f.first.Before, f.rest()
+// run writes passes over transform q, which begins in a row. Each of those that a pass leaves goes through the others
+// by itself, while it is near.
+func (r *fourierPanel) run(passes []fourierPass, row, q affine) {
+	if len(passes) == 0 {
+		return
+	}
+	f, zero := passes[0], affine{p: r.p}
+	if r.to = r.near; len(passes) == 1 {
+		r.to = r.result
+	}
 	if r.p.Shared() {
-		r.p.Apart(types.Lit(before*rest*r.width), 1, func(i scalar.Ref) {
-			e := r.p.E()
-			by := func(x scalar.Ref, n int64) (scalar.Ref, scalar.Ref) {
-				return e.Div(x, e.Int(types.I64, n)), e.Rem(x, e.Int(types.I64, n))
-			}
-			i, w := by(i, r.width)
-			block, number := by(i, rest)
-			q, left := zero, block
-			for k := len(r.stages) - 1; k >= 0; k-- { // the digits of the block, that of the last stage first
-				if s := r.stages[k]; s.Before < before {
-					var digit scalar.Ref
-					left, digit = by(left, s.Radix)
-					q = q.and(s.Before, digit)
-				}
-			}
-			r.in(w, func() { r.numbers(f, zero.and(1, block), q, zero.and(1, number)) })
-		})
+		r.shared(f)
+		r.from = r.to
+		r.run(passes[1:], zero, zero)
 		return
 	}
-	inside := func(block, q affine) {
-		r.each(rest, zero, func(number affine) { r.across(func() { r.numbers(f, block, q, number) }) })
-	}
-	if r.to == r.near {
-		r.each(before, zero, func(block affine) { inside(block, zero) })
+	rest := f.rest()
+	r.each(rest, zero, func(number affine) { r.across(func() { r.numbers(f, row, q, number) }) })
+	r.from = r.to
+	if len(passes) == 1 {
 		return
 	}
-	var digits func(k int, block, q affine)
-	digits = func(k int, block, q affine) {
-		s := r.stages[k]
-		if s.Before == before {
-			inside(block, q)
-			return
-		}
-		r.each(s.Radix, zero, func(digit affine) {
-			behind := before / s.Before / s.Radix
-			digits(k+1, block.and(behind, digit.of[0]), q.and(s.Before, digit.of[0]))
+	second := max(f.second.Radix, 1)
+	r.each(f.first.Radix, zero, func(k1 affine) {
+		r.each(second, zero, func(k2 affine) {
+			r.run(passes[1:], row.times(rest*second, k1).times(rest, k2),
+				q.times(f.first.Before, k1).times(f.first.Before*f.first.Radix, k2))
 		})
-	}
-	digits(0, zero, zero)
+	})
 }
 
-// numbers takes number p of what is left, for each part of the radix, of transform q, which is in a block, through a
+// shared writes a pass whose numbers threads share.
+func (r *fourierPanel) shared(f fourierPass) {
+	zero := affine{p: r.p}
+	before, rest := f.first.Before, f.rest()
+	r.p.Apart(types.Lit(before*rest*r.width), 1, func(i scalar.Ref) {
+		e := r.p.E()
+		by := func(x scalar.Ref, n int64) (scalar.Ref, scalar.Ref) {
+			return e.Div(x, e.Int(types.I64, n)), e.Rem(x, e.Int(types.I64, n))
+		}
+		i, w := by(i, r.width)
+		block, number := by(i, rest)
+		q, left := zero, block
+		for k := len(r.stages) - 1; k >= 0; k-- { // the digits of the block, that of the last stage first
+			if s := r.stages[k]; s.Before < before {
+				var digit scalar.Ref
+				left, digit = by(left, s.Radix)
+				q = q.and(s.Before, digit)
+			}
+		}
+		r.in(w, func() { r.numbers(f, zero.and(f.radix()*rest, block), q, zero.and(1, number)) })
+	})
+}
+
+// numbers takes number p of what is left, for each part of the radix, of transform q, which begins in a row, through a
 // pass.
-func (r *fourierPanel) numbers(f fourierPass, block, q, p affine) {
-	rest, radix, second := f.rest(), f.radix(), max(f.second.Radix, 1)
-	from := affine{p: r.p}
-	for i, x := range block.of {
-		from = from.and(block.by[i]*radix*rest, x)
-	}
-	for i, x := range p.of {
-		from = from.and(p.by[i], x)
-	}
+func (r *fourierPanel) numbers(f fourierPass, row, q, p affine) {
+	rest, second := f.rest(), max(f.second.Radix, 1)
+	from := row.times(1, p)
 	r.butterflies(f, p, func(j int64) number { return r.load(from, rest*j) }, func(k1, k2 int64, x number) {
 		if r.to == r.near {
 			r.store(from, rest*(k1*second+k2), x)

@@ -153,6 +153,33 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
+// TestLong: lines that are cut in two parts, of which one has more elements than near memory has room for, in blocks of
+// columns that are all of one width and not.
+func TestLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long lines")
+	}
+	cpus := devices.Targets(t)
+	rng := rand.New(rand.NewPCG(2, 7))
+	for i, c := range []struct {
+		n    int64
+		elem string
+	}{{78125, "f64"}, {100000, "f32"}, {1 << 18, "f64"}} {
+		for _, f := range []form{forms[0], forms[9]} {
+			src := f.source(c.elem, c.n)
+			args := []*tensor.Tensor{random(t, rng, dtypes[c.elem], f.shape(c.n)),
+				random(t, rng, dtypes[c.elem], f.shape(c.n))}
+			want := call(t, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
+			cpu := cpus[i%len(cpus)]
+			differ(t, fmt.Sprintf("%s of %d %s on %q", f.name, c.n, c.elem, cpu), call(t, src,
+				engine.Options{Threads: 2, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args), want)
+			for _, a := range args {
+				a.Close()
+			}
+		}
+	}
+}
+
 // short are ways to transform many lines of few numbers, which go together: a whole number of panels of f64 and not,
 // operands in memory and computed ones, results that nobody asks for.
 var short = []form{

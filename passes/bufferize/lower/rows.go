@@ -142,6 +142,9 @@ func (r *rowBody) Near(t types.DType, n types.Dim) ir.Memory {
 	return r.nearUpTo(int64(profile.Base().Plan.NearBytes), t, n)
 }
 
+// Spare implements ir.RowPull.
+func (r *rowBody) Spare(t types.DType, n types.Dim) ir.Memory { return r.nearUpTo(spareBytes, t, n) }
+
 // spareBytes bounds the spare memory of a transform that lies on the stack: half a row of 65536.
 const spareBytes = 256 << 10
 
