@@ -21,7 +21,8 @@ import (
 // files, and for results in column-major order. An argument that shares memory with a result must not be smaller than
 // it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tensor.Tensor) error {
-	if cluster.Many(f.m.opts.Cluster) {
+	if cluster.Many(f.m.opts.Cluster) { // of copies, so that the lists of a caller on one rank need not be on the heap
+		out, args := slices.Clone(out), slices.Clone(args)
 		return f.together(ctx, args, func() error { return f.callInto(ctx, out, args) })
 	}
 	return f.callInto(ctx, out, args)

@@ -230,6 +230,20 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 	"iota": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		return ir.A{"start": types.Lit(int64(g.Intn(9) - 4)), "extent": g.extent()}, nil, nil
 	},
+	"shard": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		x := g.tensor(g.dtype())
+		if x.Rank() == 0 {
+			x.Shape = types.Shape{g.extent()}
+		}
+		return ir.A{"axis": int64(g.Intn(x.Rank()))}, []*ir.Value{g.param(x)}, nil
+	},
+	"shard_as": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		x := g.tensor(g.dtype())
+		return nil, []*ir.Value{g.param(x), g.param(x)}, nil
+	},
+	"replicate": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		return nil, []*ir.Value{g.param(g.tensor(g.dtype()))}, nil
+	},
 	"broadcast": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		to := g.shape(g.Intn(4))
 		from := append(types.Shape{}, to[g.Intn(len(to)+1):]...)

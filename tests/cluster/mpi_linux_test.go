@@ -103,7 +103,8 @@ func otherBuild(t *testing.T) string {
 	return path
 }
 
-// TestLaunchedOthers: ranks of different programs or builds say so, and so does a rank of another library than the launcher's.
+// TestLaunchedOthers: ranks of different programs or builds say so, and so does a rank of another library than the
+// launcher's.
 func TestLaunchedOthers(t *testing.T) {
 	overMPI(t, func(t *testing.T, c connection) {
 		first, second := file(t, "@io fn main() -> i32 = 0\n"), file(t, "@io fn main() -> i32 = 1\n")

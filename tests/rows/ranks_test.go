@@ -13,6 +13,8 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/tests/random"
+	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // Sorts of which a few ranks are read, known ones and others: see Note [Partial sorts] in package ops.
@@ -87,8 +89,13 @@ func TestRanksOfNoRow(t *testing.T) {
 pub fn one(x: f32[1000], i: i32) -> f32 = sort(x)[i]
 pub fn some(x: f64[3, 1000], i: i32) -> i32[3, 5] = argsort(x)[.., i..i + 5]
 `
-	for _, backend := range []string{heal.Interp, heal.CPU} {
-		m, err := engine.Compile(source, engine.Options{Backend: backend})
+	options := []engine.Options{{Backend: heal.Interp}}
+	for _, w := range ways.Thorough(sample.Today(t), 2) {
+		options = append(options, w.Options(t, engine.Options{})...)
+	}
+	for _, o := range options {
+		backend := o.Backend
+		m, err := engine.Compile(source, o)
 		if err != nil {
 			t.Fatal(err)
 		}
