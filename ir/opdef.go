@@ -58,6 +58,10 @@ type OpDef struct {
 	// leave it to run time, when an `if` may keep it from being evaluated. nil where nothing is doomed.
 	Doomed func(args []types.Tensor, attrs Attrs) error
 
+	// Sharding says what becomes of it where operands are cut into parts along an axis. Pointwise operations and those
+	// with an Expand need not say it.
+	Sharding ShardingRule
+
 	// Scalar is the meaning of a Pointwise operation: the scalar program for one element. The
 	// interpreter runs it, kernels inline it. x are the operands' elements at the same index.
 	Scalar func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref
@@ -181,6 +185,13 @@ func Declare(name string) *OpDef { return &OpDef{Name: name} }
 // Define fills in the entry of an operation and adds it to the table. It panics at start-up when a fact is missing.
 func Define(d *OpDef, entry OpDef) *OpDef {
 	entry.Name = d.Name
+	switch {
+	case entry.Sharding != ShardUnknown:
+	case entry.Expand != nil:
+		entry.Sharding = ShardExpanded
+	case entry.Class == Pointwise:
+		entry.Sharding = ShardElements
+	}
 	*d = entry
 	switch {
 	case table[d.Name] != nil:
@@ -191,6 +202,8 @@ func Define(d *OpDef, entry OpDef) *OpDef {
 		panic("BUG: pointwise operation " + d.Name + " has no scalar program")
 	case d.Class != Pointwise && d.Expand == nil && d.Eval == nil && d.Class != Fused:
 		panic("BUG: operation " + d.Name + " has no reference meaning")
+	case d.Sharding == ShardUnknown:
+		panic("BUG: operation " + d.Name + " does not say what becomes of it where operands are sharded")
 	case (d.Class == Rows) != (d.Rows != nil) || (d.Class == Rows) != (d.RowWork != nil):
 		panic("BUG: operation " + d.Name + " has a Rows rule, an estimate for it or the class, and not all of them")
 	}

@@ -21,9 +21,12 @@ import (
 //	%1: f32 = const {value = f32 4.0}
 //	%2: f32 = broadcast %1 {shape = []}
 //	%3: f32 = div %0, %2
-func Expand(m *ir.Module, remark Remark) error {
+func Expand(m *ir.Module, remark Remark) error { return expandBut(m, remark) }
+
+// expandBut is Expand that leaves some operations as they are.
+func expandBut(m *ir.Module, remark Remark, kept ...*ir.OpDef) error {
 	for _, f := range m.Funcs {
-		e := &expander{m: m, with: map[*ir.Value]*ir.Value{}, remark: remark,
+		e := &expander{m: m, with: map[*ir.Value]*ir.Value{}, remark: remark, kept: kept,
 			uses: sync.OnceValue(func() map[*ir.Value][]ir.Use {
 				return ir.Uses(f.Body)
 			})}
@@ -36,6 +39,7 @@ func Expand(m *ir.Module, remark Remark) error {
 type expander struct {
 	m      *ir.Module
 	with   map[*ir.Value]*ir.Value
+	kept   []*ir.OpDef
 	uses   func() map[*ir.Value][]ir.Use
 	out    []*ir.Op
 	remark Remark
@@ -54,7 +58,7 @@ func (e *expander) block(b *ir.Block) {
 
 // add appends op, or what it is made of, which is expanded in turn.
 func (e *expander) add(op *ir.Op) {
-	if op.Def.Expand == nil {
+	if op.Def.Expand == nil || slices.Contains(e.kept, op.Def) {
 		e.out = append(e.out, op)
 		return
 	}

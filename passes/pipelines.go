@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/passes/fusion"
+	"healc/passes/shard"
 )
 
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
@@ -22,8 +24,39 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, unshardPass, stopsPass, expandPass, hoistStringsPass, batchPass, sequentializePass,
-		canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass, ranksPass, fusePass)
+	return append(append(append(list, unshardPass), simplify()...), rest()...)
+}
+
+// Distributed is Standard for one of several ranks. All shape parameters of the entry are in bind.
+func Distributed(entry string, bind map[string]int64, ranks shard.Ranks) []Pass {
+	list := []Pass{extentsPass(entry, bind), inlinePass(entry), specializePass(entry, bind)}
+	list = append(list, simplify()...)
+	return append(append(list, shardPass(ranks)), rest()...)
+}
+
+// Placed is the pipeline before Distributed shards, for functions of any shape: shard.Check reads what it leaves.
+// Products by blocks stay what they are: where extents are known, few steps are one block, which is a plain product.
+func Placed() []Pass {
+	expand := expandPass
+	expand.Run = func(m *ir.Module, remark Remark) error { return expandBut(m, remark, ops.SplitMatmul) }
+	return []Pass{inlinePass(""), stopsPass, expand, hoistStringsPass, batchPass}
+}
+
+// simplify is the passes that leave only operations which back ends lower, and those on rows outside of regions.
+func simplify() []Pass { return []Pass{stopsPass, expandPass, hoistStringsPass, batchPass} }
+
+// rest is the passes after these.
+func rest() []Pass {
+	return []Pass{sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass,
+		ranksPass,
+		fusePass}
+}
+
+func shardPass(ranks shard.Ranks) Pass {
+	return Pass{
+		Name: "shard", Doc: "makes the program of one of several ranks", Required: true,
+		Run: func(m *ir.Module, _ Remark) error { return shard.Run(m, ranks) },
+	}
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.

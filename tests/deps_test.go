@@ -69,7 +69,9 @@ var imports = []struct{ pkg, may string }{
 	{"ir/kernel/keval", "leaves ir ir/ops ir/scalar ir/kernel runtime/abi runtime/cluster"},
 	{"ir/kernel/analysis", "lang/types ir ir/scalar ir/kernel"},
 	{"ir/kernel/transform", "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
-	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize runtime/cluster"},
+	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize passes/shard runtime/cluster"},
+	{"ir/exchange", "lang/types ir runtime/cluster runtime/exchange"},
+	{"passes/shard", "leaves ir ir/exchange ir/ops ir/rows runtime/exchange"},
 	{"passes/fusion", "codegen/target/profile leaves ir ir/ops ir/scalar"},
 	{"passes/bufferize",
 		"lang/types ir ir/ops ir/kernel ir/kernel/transform passes/bufferize/lower passes/bufferize/plan"},
@@ -121,13 +123,14 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensor", "lang/types runtime/device runtime/memory"},
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
 	{"runtime/mapped", "runtime/memory"},
+	{"runtime/exchange", "runtime/cluster"},
 	{"runtime/cluster/clustertest", "runtime/cluster"},
 	{"runtime/cluster/mesh", "runtime/cluster"},
 	{"runtime/cluster/mpi", "runtime/cluster"},
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
 	{"runtime",
-		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/cluster runtime/device runtime/memory " +
-			"runtime/objload runtime/pool runtime/tensor runtime/tensorfile internal/until"},
+		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/cluster runtime/device runtime/exchange " +
+			"runtime/memory runtime/objload runtime/pool runtime/tensor runtime/tensorfile internal/until"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -144,12 +147,12 @@ var imports = []struct{ pkg, may string }{
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/check lang/check/tree " +
 		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +
-		"passes passes/bufferize codegen " +
+		"passes passes/bufferize passes/shard codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine",
-		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel codegen runtime " +
-			"runtime/cluster runtime/memory runtime/pool runtime/tensor internal/backend internal/cache " +
+		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel passes/shard codegen " +
+			"runtime runtime/cluster runtime/memory runtime/pool runtime/tensor internal/backend internal/cache " +
 			"internal/gradient internal/identity internal/interpio internal/pipeline internal/residency " +
 			"internal/testhook"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},

@@ -21,6 +21,7 @@ import (
 	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
+	"healc/passes/shard"
 	"healc/runtime"
 	"healc/runtime/cluster"
 	"healc/runtime/memory"
@@ -116,12 +117,16 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 	if cluster.Many(opts.Cluster) {
 		opts.System = rankSystem{opts.System, opts.Cluster}
 	}
+	var ranks shard.Ranks
+	if cluster.Many(opts.Cluster) {
+		ranks = shard.Ranks{Rank: opts.Cluster.Rank(), Size: opts.Cluster.Size()}
+	}
 	m := &Module{opts: opts, funcs: map[string]*Func{}, closed: new(atomic.Bool)}
 	target := backend.Target(opts.Backend, opts.Target, opts.Device)
 	if !opts.Native {
 		target = backend.Processor(target)
 	}
-	m.Module = pipeline.New(src, pipeline.Options{Target: target,
+	m.Module = pipeline.New(src, pipeline.Options{Target: target, Ranks: ranks,
 		Cache: opts.Cache, Debug: opts.Debug, Once: opts.Once,
 		Tuned: opts.Tuned, RequireTuned: opts.RequireTuned, Native: opts.Native})
 	if opts.Backend == backend.CPU && opts.Threads != 1 {

@@ -27,6 +27,7 @@ import (
 	"healc/lang/types"
 	"healc/passes"
 	"healc/passes/bufferize"
+	"healc/passes/shard"
 	"healc/runtime"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 	Once   bool           // code that runs briefly is better compiled quickly
 
 	Tuned        *tuned.File // what was measured about kernels of processors; nil for nothing
+	Ranks        shard.Ranks // which rank of how many the code is for; the zero value is for one
 	RequireTuned bool        // a kernel of a processor that it has nothing about is a *tuned.MissingError
 	Native       bool        // a library is for the processor of this machine alone, not for every level
 }
@@ -106,7 +108,7 @@ func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) 
 	if m.opts.Debug.Passes != nil {
 		opts = *m.opts.Debug.Passes
 	}
-	err := passes.Run(code, passes.Standard(entry, bind), opts)
+	err := passes.Run(code, m.passes(entry, bind), opts)
 	var broken *passes.BindError
 	if errors.As(err, &broken) { // where nothing may ever go
 		code = m.copyOf(entry)
@@ -118,6 +120,15 @@ func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) 
 		return nil, err
 	}
 	return code, nil
+}
+
+// passes are those of an entry, which make the program of a rank where there are several. On devices, which exchange
+// nothing yet, every rank computes everything.
+func (m *Module) passes(entry string, bind map[string]int64) []passes.Pass {
+	if f := m.IR().Func(entry); m.opts.Ranks.Size > 1 && !m.onDevice() && f != nil && len(bind) == len(f.Dims) {
+		return passes.Distributed(entry, bind, m.opts.Ranks)
+	}
+	return passes.Standard(entry, bind)
 }
 
 // Kernels lowers an entry to kernels and the plan that runs them. strides are those of the arguments, in
@@ -256,7 +267,7 @@ func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64)
 	if m.opts.Cache == nil || m.texts == "" || m.opts.Debug.Passes != nil || m.opts.Debug.seen() {
 		return ""
 	}
-	shape, err := json.Marshal([]any{bind, strides}) // maps are sorted
+	shape, err := json.Marshal([]any{bind, strides, m.opts.Ranks}) // maps are sorted
 	if err != nil {
 		return ""
 	}

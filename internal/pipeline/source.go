@@ -15,6 +15,8 @@ import (
 	"healc/lang/diag"
 	"healc/lang/irgen"
 	"healc/lang/parser"
+	"healc/passes"
+	"healc/passes/shard"
 )
 
 // Source is a program before any pass.
@@ -71,14 +73,26 @@ func CheckWith(file *diag.File, imports check.Importer) (*tree.Program, error) {
 		return nil, err
 	}
 	prog.Warnings = check.Unused(tree)
-	if !prog.Gradients {
-		return prog, nil
+	// Whether a derivative can be taken, and whether operands are cut alike, shows in the operations.
+	if prog.Gradients {
+		if err := gradient.Check(irgen.Generate(prog)); err != nil {
+			return nil, err
+		}
 	}
-	// Whether a derivative can be taken shows in the operations.
-	if err := gradient.Check(irgen.Generate(prog)); err != nil {
-		return nil, err
+	if prog.Sharded {
+		if err := checkShardings(irgen.Generate(prog)); err != nil {
+			return nil, err
+		}
 	}
 	return prog, nil
+}
+
+// checkShardings says which operations cannot use their operands as these are cut, as a *diag.List.
+func checkShardings(m *ir.Module) error {
+	if passes.Run(m, passes.Placed(), passes.Options{}) != nil {
+		return nil // a failure that has nothing to do with it is reported where it is met
+	}
+	return shard.Check(m)
 }
 
 // Names lists the functions, sorted.

@@ -16,8 +16,10 @@ import (
 var If = ir.Declare("if")
 var _ = ir.Define(If, ir.OpDef{
 	Class: ir.Scope, Surface: "if", Arity: 1, Regions: 2,
-	Reads:   readsForAny,
-	Summary: "The values of the first region if the condition is true, else of the second; the other is not evaluated.",
+	Sharding: ir.ShardBranch,
+	Reads:    readsForAny,
+	Summary: "The values of the first region if the condition is true, else of the second; the other is not " +
+		"evaluated.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, regions []*ir.Block) ([]types.Tensor, error) {
 		if args[0].Elem != types.Bool || !args[0].IsScalar() {
 			return nil, broken("C1", "the condition of `if` is a bool, not %s", args[0])
@@ -72,7 +74,8 @@ var _ = ir.Define(If, ir.OpDef{
 var Call = ir.Declare("call")
 var _ = ir.Define(Call, ir.OpDef{
 	Class: ir.Host, Arity: ir.Variadic, Traits: ir.MayFail,
-	Summary: "The results of a function of the module.",
+	Sharding: ir.ShardWhole,
+	Summary:  "The results of a function of the module.",
 	Attrs: []ir.AttrDef{
 		{Name: "callee", Kind: ir.AttrStr, Doc: "the function"},
 		{Name: "dims", Kind: ir.AttrDims, Optional: true, Doc: "its shape parameters, in order"},
@@ -115,7 +118,8 @@ var _ = ir.Define(Call, ir.OpDef{
 var Fusion = ir.Declare("fusion")
 var _ = ir.Define(Fusion, ir.OpDef{
 	Class: ir.Fused, Arity: ir.Variadic, Regions: 1,
-	Summary: "The values of a region that becomes one kernel; made by the fusion pass only.",
+	Sharding: ir.ShardWhole,
+	Summary:  "The values of a region that becomes one kernel; made by the fusion pass only.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, regions []*ir.Block) ([]types.Tensor, error) {
 		body := regions[0]
 		if len(body.Params) != len(args) {
@@ -143,6 +147,7 @@ var _ = ir.Define(Fusion, ir.OpDef{
 var Assert = ir.Declare("assert")
 var _ = ir.Define(Assert, ir.OpDef{
 	Class: ir.Host, Surface: "assert", Arity: ir.Variadic, Traits: ir.Effect,
+	Sharding: ir.ShardWhole,
 	Params: []ir.Param{
 		{Name: "cond", Kind: ir.ParamValue},
 	},
@@ -259,6 +264,7 @@ func Subject(o *ir.Op) string {
 var Stop = ir.Declare("stop")
 var _ = ir.Define(Stop, ir.OpDef{
 	Class: ir.Reindex, Traits: ir.MayFail,
+	Sharding: ir.ShardWhole,
 	Fails: func(o *ir.Op) bool {
 		return !slices.ContainsFunc(o.Dims("where"), func(d types.Dim) bool {
 			n, known := d.Const()

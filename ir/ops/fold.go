@@ -11,8 +11,9 @@ import (
 var Fold = ir.Declare("fold")
 var _ = ir.Define(Fold, ir.OpDef{
 	Class: ir.Scope, Surface: "fold", Arity: ir.Variadic, Regions: 1, Traits: ir.MayFail,
-	Reads: readsLast,
-	Space: func(op *ir.Op) types.Shape { return op.Args[len(op.Args)-1].Type.Shape },
+	Sharding: ir.ShardCarry,
+	Reads:    readsLast,
+	Space:    func(op *ir.Op) types.Shape { return op.Args[len(op.Args)-1].Type.Shape },
 	Fails: func(op *ir.Op) bool {
 		return !op.Flag("init") && foldsNothing(op.Args[0].Type, op.Ints("axes"))
 	},
@@ -183,8 +184,9 @@ func flatExtent(at diag.Span, s types.Shape) types.Dim {
 var Scan = ir.Declare("scan")
 var _ = ir.Define(Scan, ir.OpDef{
 	Class: ir.Scope, Surface: "scan", Arity: ir.Variadic, Regions: 1,
-	Reads: readsLast,
-	Space: func(op *ir.Op) types.Shape { return op.Results[0].Type.Shape },
+	Sharding: ir.ShardCarry,
+	Reads:    readsLast,
+	Space:    func(op *ir.Op) types.Shape { return op.Results[0].Type.Shape },
 	Params: []ir.Param{
 		{Name: "init", Kind: ir.ParamValue},
 		{Name: "f", Kind: ir.ParamFunction},

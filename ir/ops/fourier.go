@@ -318,6 +318,7 @@ func expandFourierRealInverse(b *ir.Builder, op *ir.Op) []*ir.Value {
 var FourierRows = ir.Declare("fourier_rows")
 var _ = ir.Define(FourierRows, ir.OpDef{
 	Class: ir.Rows, Arity: 3,
+	Sharding: ir.ShardRows,
 	Summary: "The discrete Fourier transform along an axis of n elements without factors other than 2, 3 and " +
 		"5. With a rest of more than 1 it is the first stages of the transform of n * rest elements, where the axis " +
 		"behind counts the elements that are left: the lines along that axis, transformed, are the result. " +

@@ -15,6 +15,7 @@ import (
 var Print = ir.Declare("print")
 var _ = ir.Define(Print, ir.OpDef{
 	Class: ir.Host, Surface: "print", Arity: ir.Variadic, Traits: ir.Effect,
+	Sharding: ir.ShardOutput,
 	Params: []ir.Param{
 		{Name: "x", Kind: ir.ParamValue},
 	},
@@ -52,6 +53,7 @@ var _ = ir.Define(Print, ir.OpDef{
 var PrintStr = ir.Declare("print_str")
 var _ = ir.Define(PrintStr, ir.OpDef{
 	Class: ir.Host, Surface: "print_str", Arity: 1, Traits: ir.Effect,
+	Sharding: ir.ShardWhole,
 	Params: []ir.Param{
 		{Name: "x", Kind: ir.ParamScalar, Elem: types.String, What: "the argument of `print_str`"},
 	},
@@ -86,7 +88,7 @@ func printScalar(t types.DType) *ir.OpDef {
 			" with six decimals, cut and not rounded, and a newline, and gives it back."
 	}
 	d := ir.OpDef{
-		Class: ir.Host, Surface: name, Arity: 1, Traits: ir.Effect, Summary: summary,
+		Class: ir.Host, Surface: name, Arity: 1, Traits: ir.Effect, Summary: summary, Sharding: ir.ShardWhole,
 		Params: []ir.Param{{Name: "x", Kind: ir.ParamScalar, Elem: t, What: "the argument of `" + name + "`"}},
 		Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 			if !types.Equal(args[0], types.Scalar(t)) {
@@ -118,6 +120,7 @@ func printedScalar(t types.DType, bits uint64) string {
 var LoadNpy = ir.Declare("load_npy")
 var _ = ir.Define(LoadNpy, ir.OpDef{
 	Class: ir.Host, Surface: "load_npy", Arity: 1, Traits: ir.Effect | ir.Files,
+	Sharding: ir.ShardSource,
 	Brackets: "type, d1, d2, ...",
 	Params: []ir.Param{
 		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
@@ -163,6 +166,7 @@ func evalLoadNpy(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 var SaveNpy = ir.Declare("save_npy")
 var _ = ir.Define(SaveNpy, ir.OpDef{
 	Class: ir.Host, Surface: "save_npy", Arity: 2, Traits: ir.Effect | ir.Files,
+	Sharding: ir.ShardOutput,
 	Params: []ir.Param{
 		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
 		{Name: "x", Kind: ir.ParamValue},
@@ -191,6 +195,7 @@ var _ = ir.Define(SaveNpy, ir.OpDef{
 var StrLen = ir.Declare("str_len")
 var _ = ir.Define(StrLen, ir.OpDef{
 	Class: ir.Host, Surface: "len", Arity: 1,
+	Sharding: ir.ShardWhole,
 	Params: []ir.Param{
 		{Name: "s", Kind: ir.ParamValue},
 	},
@@ -207,8 +212,9 @@ var _ = ir.Define(StrLen, ir.OpDef{
 var StrConcat = ir.Declare("str_concat")
 var _ = ir.Define(StrConcat, ir.OpDef{
 	Class: ir.Host, Surface: "++", Arity: 2, Traits: ir.MayFail,
-	Summary: "Two strings, one after the other: at most 64 MiB.",
-	Infer:   stringsTo(types.String),
+	Sharding: ir.ShardWhole,
+	Summary:  "Two strings, one after the other: at most 64 MiB.",
+	Infer:    stringsTo(types.String),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 		s, err := types.JoinStrings(args[0].Str, args[1].Str)
 		if err != nil {
@@ -224,8 +230,9 @@ var _ = ir.Define(StrConcat, ir.OpDef{
 var StrEq = ir.Declare("str_eq")
 var _ = ir.Define(StrEq, ir.OpDef{
 	Class: ir.Host, Arity: 2,
-	Summary: "Whether two strings have the same bytes: `==` on strings.",
-	Infer:   stringsTo(types.Bool),
+	Sharding: ir.ShardWhole,
+	Summary:  "Whether two strings have the same bytes: `==` on strings.",
+	Infer:    stringsTo(types.Bool),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 		return one(scalarArray(types.Bool, boolBits(args[0].Str == args[1].Str)))
 	},
@@ -237,8 +244,9 @@ var _ = ir.Define(StrEq, ir.OpDef{
 var StrLt = ir.Declare("str_lt")
 var _ = ir.Define(StrLt, ir.OpDef{
 	Class: ir.Host, Arity: 2,
-	Summary: "Whether the first string stands before the second, byte by byte: `<` on strings.",
-	Infer:   stringsTo(types.Bool),
+	Sharding: ir.ShardWhole,
+	Summary:  "Whether the first string stands before the second, byte by byte: `<` on strings.",
+	Infer:    stringsTo(types.Bool),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 		return one(scalarArray(types.Bool, boolBits(args[0].Str < args[1].Str)))
 	},

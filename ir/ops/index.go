@@ -12,7 +12,8 @@ import (
 var Index = ir.Declare("index")
 var _ = ir.Define(Index, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
-	Reads: readsPositions,
+	Sharding: ir.ShardView,
+	Reads:    readsPositions,
 	Positions: func(op *ir.Op) []ir.Position {
 		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), nil, 1)
 	},
@@ -106,7 +107,8 @@ func elementIndex(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 var DynamicSlice = ir.Declare("dynamic_slice")
 var _ = ir.Define(DynamicSlice, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
-	Reads: readsPositions,
+	Sharding: ir.ShardView,
+	Reads:    readsPositions,
 	Positions: func(op *ir.Op) []ir.Position {
 		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), op.Dims("sizes"), 1)
 	},
@@ -276,6 +278,7 @@ func (t *tape) addAt(v, g *ir.Value, attrs ir.A, read func(x *ir.Value) *ir.Valu
 var Gather = ir.Declare("gather")
 var _ = ir.Define(Gather, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
+	Sharding: ir.ShardRequests,
 	Reads: func(op *ir.Op, i int) bool {
 		return i > 0 && restOf(op.Args[0].Type.Shape, op.Ints("axes")).NeverEmpty()
 	},
@@ -453,8 +456,9 @@ func elems(s types.Shape) types.Dim {
 var Position = ir.Declare("position")
 var _ = ir.Define(Position, ir.OpDef{
 	Class: ir.Reindex, Arity: 1, Traits: ir.MayFail,
-	Reads:   readsAll,
-	Summary: "The operand, positions at which runs begin; one that leaves its axis stops the program.",
+	Sharding: ir.ShardWhole,
+	Reads:    readsAll,
+	Summary:  "The operand, positions at which runs begin; one that leaves its axis stops the program.",
 	Attrs: []ir.AttrDef{
 		{Name: "extent", Kind: ir.AttrDim, Doc: "the extent of the axis"},
 		{Name: "size", Kind: ir.AttrDim, Doc: "the length of the runs"},
@@ -498,7 +502,8 @@ var _ = ir.Define(Position, ir.OpDef{
 var TakeAlongAxis = ir.Declare("take_along_axis")
 var _ = ir.Define(TakeAlongAxis, ir.OpDef{
 	Class: ir.Reindex, Surface: "take_along_axis", Arity: 2, Traits: ir.MayFail | ir.Cheap,
-	Reads: func(_ *ir.Op, i int) bool { return i == 1 },
+	Sharding: ir.ShardRequests,
+	Reads:    func(_ *ir.Op, i int) bool { return i == 1 },
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "idx", Elem: types.I32, What: "the positions of `take_along_axis`"},

@@ -20,7 +20,8 @@ import (
 var Iterate = ir.Declare("iterate")
 var _ = ir.Define(Iterate, ir.OpDef{
 	Class: ir.Scope, Surface: "iterate", Arity: ir.Variadic, Regions: 1, Traits: ir.Loop,
-	Reads: readsForAny,
+	Sharding: ir.ShardLoop,
+	Reads:    readsForAny,
 	Params: []ir.Param{
 		{Name: "n", Kind: ir.ParamScalar, Elem: types.I32, What: "the number of steps"},
 		{Name: "init", Kind: ir.ParamValue},
@@ -47,7 +48,8 @@ var _ = ir.Define(Iterate, ir.OpDef{
 var IterateUntil = ir.Declare("iterate_until")
 var _ = ir.Define(IterateUntil, ir.OpDef{
 	Class: ir.Scope, Surface: "iterate_until", Arity: ir.Variadic, Regions: 1, Traits: ir.Loop,
-	Reads: readsForAny,
+	Sharding: ir.ShardLoop,
+	Reads:    readsForAny,
 	Params: []ir.Param{
 		{Name: "init", Kind: ir.ParamValue},
 		{Name: "step", Kind: ir.ParamFunction},

@@ -12,6 +12,7 @@ import (
 var Matmul = ir.Declare("matmul")
 var _ = ir.Define(Matmul, ir.OpDef{
 	Class: ir.Contract, Surface: "@", Arity: 2,
+	Sharding: ir.ShardProduct,
 	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each f32 and f64 element is one chain of fma over k " +
 		"ascending, from +0; f16 and bf16 are multiplied in f32, by blocks of 32, and rounded once; integers wrap.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) { return inferMatmul(args) },
@@ -151,6 +152,7 @@ func productByBlocks(p ir.Pull, along []types.Dim, in types.DType,
 var BlockMatmul = ir.Declare("block_matmul")
 var _ = ir.Define(BlockMatmul, ir.OpDef{
 	Class: ir.Contract, Arity: 2,
+	Sharding: ir.ShardProduct,
 	Summary: "Matrix product of f32 in the order in which `@` multiplies f16 and bf16: by blocks of 32 along k. The " +
 		"expansion of split_matmul makes it.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -271,6 +273,7 @@ const (
 var SplitMatmul = ir.Declare("split_matmul")
 var _ = ir.Define(SplitMatmul, ir.OpDef{
 	Class: ir.Contract, Arity: 2,
+	Sharding: ir.ShardProduct,
 	Summary: "Matrix product whose k is cut into blocks of `split` steps. Each block is a chain of fma from +0; " +
 		"their results are added in order by groups of 256, and the sums of groups likewise. f16 and bf16 are " +
 		"computed in f32, each block in the order of `@`, and rounded once; integers wrap.",

@@ -12,7 +12,8 @@ import (
 var Broadcast = ir.Declare("broadcast")
 var _ = ir.Define(Broadcast, ir.OpDef{
 	Class: ir.Reindex, Surface: "expand", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads: readsBroadcast,
+	Sharding: ir.ShardView,
+	Reads:    readsBroadcast,
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "shape", Kind: ir.ParamShape},
@@ -116,7 +117,8 @@ func (t *tape) broadcast(x *ir.Value, to types.Shape) *ir.Value {
 var Reshape = ir.Declare("reshape")
 var _ = ir.Define(Reshape, ir.OpDef{
 	Class: ir.Reindex, Surface: "reshape", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads: readsAll,
+	Sharding: ir.ShardView,
+	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "shape", Kind: ir.ParamShape},
@@ -270,7 +272,8 @@ func (t *tape) reshape(x *ir.Value, to types.Shape) *ir.Value {
 var Permute = ir.Declare("permute")
 var _ = ir.Define(Permute, ir.OpDef{
 	Class: ir.Reindex, Surface: "permute_axes", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads: readsAll,
+	Sharding: ir.ShardView,
+	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "axes", Kind: ir.ParamValue, Attr: "perm"},
@@ -348,8 +351,9 @@ func inverse(perm []int64) []int64 {
 var Slice = ir.Declare("slice")
 var _ = ir.Define(Slice, ir.OpDef{
 	Class: ir.Reindex, Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads:   readsSlice,
-	Summary: "Element i of the result is, on axis k, element starts[k] + i * steps[k] of the operand.",
+	Sharding: ir.ShardView,
+	Reads:    readsSlice,
+	Summary:  "Element i of the result is, on axis k, element starts[k] + i * steps[k] of the operand.",
 	Attrs: []ir.AttrDef{
 		{Name: "starts", Kind: ir.AttrDims, Doc: "the first index of each axis"},
 		{Name: "steps", Kind: ir.AttrInts, Doc: "the distance of neighbours, negative to walk backwards"},
@@ -487,7 +491,8 @@ func ones(n int) []int64 {
 var Concat = ir.Declare("concat")
 var _ = ir.Define(Concat, ir.OpDef{
 	Class: ir.Reindex, Surface: "concat", Arity: ir.Variadic, Traits: ir.Cheap,
-	Reads: readsAll,
+	Sharding: ir.ShardView,
+	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "tensors", Kind: ir.ParamOperands},
 		{Name: "axis", Kind: ir.ParamAxis, Optional: true},
@@ -602,7 +607,8 @@ func elementConcat(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 var Shard = ir.Declare("shard")
 var _ = ir.Define(Shard, ir.OpDef{
 	Class: ir.Reindex, Surface: "reshard", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads: readsAll,
+	Sharding: ir.ShardMark,
+	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "axis", Kind: ir.ParamAxis},
@@ -639,9 +645,10 @@ var _ = ir.Define(Shard, ir.OpDef{
 var Replicate = ir.Declare("replicate")
 var _ = ir.Define(Replicate, ir.OpDef{
 	Class: ir.Reindex, Surface: "replicate", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads:   readsAll,
-	Params:  []ir.Param{{Name: "x"}},
-	Summary: "The operand, which each rank has, whole.",
+	Sharding: ir.ShardMark,
+	Reads:    readsAll,
+	Params:   []ir.Param{{Name: "x"}},
+	Summary:  "The operand, which each rank has, whole.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		if err := requireIn("C1", "`replicate`", elements, args[0]); err != nil {
 			return nil, err
@@ -661,7 +668,7 @@ var _ = ir.Define(Replicate, ir.OpDef{
 // is nothing, as they are.
 var ShardAs = ir.Declare("shard_as")
 var _ = ir.Define(ShardAs, ir.OpDef{
-	Class: ir.Reindex, Arity: 2, Traits: ir.View | ir.Cheap,
+	Class: ir.Reindex, Arity: 2, Traits: ir.View | ir.Cheap, Sharding: ir.ShardMark,
 	Reads:   func(_ *ir.Op, i int) bool { return i == 0 },
 	Summary: "The first operand, of which each rank has the same part as of the second.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {

@@ -33,7 +33,7 @@ func reducedShape(s types.Shape, axes []int64, keep bool) types.Shape {
 // exist (C2)". Those without an identity fail when they run on nothing, and not before: a program may ask
 // for the extent first.
 func reduction(op *ir.OpDef, d ir.OpDef, set dtypeSet, identity bool) *ir.OpDef {
-	d.Name, d.Class, d.Arity = op.Name, ir.Reduce, 1
+	d.Name, d.Class, d.Arity, d.Sharding = op.Name, ir.Reduce, 1, ir.ShardReduce
 	d.Attrs = []ir.AttrDef{attrAxes, attrKeep}
 	what := d.Quoted()
 	d.Infer = func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -524,7 +524,7 @@ var Argmin = position("argmin", "minimum", ir.ReduceArgMin, "argmin([5, 1, 1]) =
 
 func position(name, word string, kind ir.ReduceKind, example string) *ir.OpDef {
 	return ir.Define(ir.Declare(name), ir.OpDef{
-		Class: ir.Reduce, Surface: name, Arity: 1, Traits: ir.MayFail,
+		Class: ir.Reduce, Surface: name, Arity: 1, Traits: ir.MayFail, Sharding: ir.ShardPositions,
 		Params: []ir.Param{
 			{Name: "x", Literals: ir.LiteralsOwn, What: "the operand of `" + name + "`"},
 			{Name: "axis", Kind: ir.ParamAnyAxis, Optional: true},

@@ -14,7 +14,8 @@ import (
 var Sort = ir.Declare("sort")
 var _ = ir.Define(Sort, ir.OpDef{
 	Class: ir.Rows, Surface: "sort", Arity: 1,
-	Reads: readsAll,
+	Sharding: ir.ShardRows,
+	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
@@ -38,7 +39,8 @@ var _ = ir.Define(Sort, ir.OpDef{
 var Argsort = ir.Declare("argsort")
 var _ = ir.Define(Argsort, ir.OpDef{
 	Class: ir.Rows, Surface: "argsort", Arity: 1,
-	Reads: readsAll,
+	Sharding: ir.ShardRows,
+	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x", Literals: ir.LiteralsOwn},
 		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
@@ -77,7 +79,8 @@ var partialConstraints = []ir.Constraint{
 var PartialSort = ir.Declare("partial_sort")
 var _ = ir.Define(PartialSort, ir.OpDef{
 	Class: ir.Rows, Arity: ir.Variadic, Traits: ir.Partial, Tables: 1,
-	Reads: readsAll,
+	Sharding: ir.ShardRows,
+	Reads:    readsAll,
 	Summary: "The elements of `sort` that have some ranks, in their places; the others are any. It stands for a sort " +
 		"of which no others are read.",
 	Attrs: partialAttrs,
@@ -97,7 +100,8 @@ var _ = ir.Define(PartialSort, ir.OpDef{
 var PartialArgsort = ir.Declare("partial_argsort")
 var _ = ir.Define(PartialArgsort, ir.OpDef{
 	Class: ir.Rows, Arity: ir.Variadic, Traits: ir.Partial, Tables: 1,
-	Reads: readsAll,
+	Sharding: ir.ShardRows,
+	Reads:    readsAll,
 	Summary: "The elements of `argsort` that have some ranks, in their places; the others are any. It stands for an " +
 		"argsort of which no others are read.",
 	Attrs: partialAttrs,

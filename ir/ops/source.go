@@ -12,8 +12,9 @@ import (
 var Const = ir.Declare("const")
 var _ = ir.Define(Const, ir.OpDef{
 	Class: ir.Source, Traits: ir.Cheap,
-	Summary: "The tensor, or the string, that is given as an attribute.",
-	Attrs:   []ir.AttrDef{{Name: "value", Kind: ir.AttrArray, Doc: "the elements"}},
+	Sharding: ir.ShardSource,
+	Summary:  "The tensor, or the string, that is given as an attribute.",
+	Attrs:    []ir.AttrDef{{Name: "value", Kind: ir.AttrArray, Doc: "the elements"}},
 	Infer: func(_ []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		a := attrs[0].(*ir.Array)
 		if !a.DType.Converts() && a.DType != types.String {
@@ -67,8 +68,9 @@ func elementConst(p ir.Pull, op *ir.Op, _ int, _ []scalar.Ref) scalar.Ref {
 var Dim = ir.Declare("dim")
 var _ = ir.Define(Dim, ir.OpDef{
 	Class: ir.Source, Traits: ir.Cheap,
-	Summary: "The value of a shape expression, an i32.",
-	Attrs:   []ir.AttrDef{{Name: "dim", Kind: ir.AttrDim, Doc: "the expression"}},
+	Sharding: ir.ShardSource,
+	Summary:  "The value of a shape expression, an i32.",
+	Attrs:    []ir.AttrDef{{Name: "dim", Kind: ir.AttrDim, Doc: "the expression"}},
 	Infer: func(_ []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		if n, ok := attrs[0].(types.Dim).Const(); ok && n != int64(int32(n)) {
 			return nil, broken("C1", "the value %d of a shape expression does not fit i32", n)
@@ -93,6 +95,7 @@ func evalDim(c ir.EvalContext, op *ir.Op, _ []*ir.Array) ([]*ir.Array, error) {
 var Iota = ir.Declare("iota")
 var _ = ir.Define(Iota, ir.OpDef{
 	Class: ir.Source, Traits: ir.Cheap, Surface: "..",
+	Sharding: ir.ShardSource,
 	Function: "iota", Brackets: "type",
 	Params: []ir.Param{
 		{Name: "n", Kind: ir.ParamValue, Attr: "extent"},

@@ -10,7 +10,8 @@ import (
 var Tabulate = ir.Declare("tabulate")
 var _ = ir.Define(Tabulate, ir.OpDef{
 	Class: ir.Scope, Surface: "tabulate", Regions: 1,
-	Space: func(op *ir.Op) types.Shape { return op.Dims("shape") },
+	Sharding: ir.ShardTabulate,
+	Space:    func(op *ir.Op) types.Shape { return op.Dims("shape") },
 	Params: []ir.Param{
 		{Name: "d1, d2, ..., |i1, i2, ...| e", Kind: ir.ParamRest, Default: 2},
 	},

@@ -16,8 +16,9 @@ import (
 var Update = ir.Declare("update")
 var _ = ir.Define(Update, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
-	Reads: readsUpdate,
-	Fails: func(op *ir.Op) bool { return len(op.Ints("axes")) > 0 },
+	Sharding: ir.ShardUpdate,
+	Reads:    readsUpdate,
+	Fails:    func(op *ir.Op) bool { return len(op.Ints("axes")) > 0 },
 	Positions: func(op *ir.Op) []ir.Position {
 		return runsAt(op.Type().Shape, op.Ints("axes"), op.Dims("sizes"), 2)
 	},
@@ -263,6 +264,7 @@ func elementUpdate(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 var ScatterAdd = ir.Declare("scatter_add")
 var _ = ir.Define(ScatterAdd, ir.OpDef{
 	Class: ir.Rows, Surface: "scatter_add", Arity: 3, Traits: ir.MayFail,
+	Sharding:  ir.ShardScatter,
 	Reads:     func(op *ir.Op, i int) bool { return i == 0 || op.Type().Shape[op.Int("axis")].AlwaysPositive() },
 	Positions: scatterPositions,
 	Params: []ir.Param{

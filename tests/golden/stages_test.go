@@ -12,6 +12,7 @@ import (
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/passes"
+	"healc/passes/shard"
 )
 
 // run does the stage once, from the text of the input on.
@@ -45,6 +46,11 @@ func (j *job) run() (output, error) {
 		return output{m.IR().String(), remarks.String()}, err
 	}
 	switch j.stage {
+	case "shard": // the program of the second of three ranks
+		o := *opts.Debug.Passes
+		o.StopAfter = "shard"
+		err = passes.Run(m.IR(), passes.Distributed(j.entry, j.bind, shard.Ranks{Rank: 1, Size: 3}), o)
+		return output{m.IR().String(), remarks.String()}, err
 	case "irgen":
 		return output{text: m.IR().String()}, ir.Verify(m.IR())
 	case "fuse":
@@ -105,7 +111,7 @@ func roundTrip(stage, text string) error {
 	file := diag.NewFile("printed", text)
 	var again string
 	switch {
-	case stage == "irgen", stage == "fuse", strings.HasPrefix(stage, "passes/"):
+	case stage == "irgen", stage == "fuse", stage == "shard", strings.HasPrefix(stage, "passes/"):
 		m, list := ir.Parse(file)
 		if err := list.Err(); err != nil {
 			return fmt.Errorf("the printed IR does not parse: %w", err)

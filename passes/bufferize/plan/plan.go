@@ -125,12 +125,12 @@ func fillsBuffer(op *ir.Op) bool {
 	return true
 }
 
-// returnsOperand reports that a Host operation gives its last operand back: what prints a value does.
+// returnsOperand reports that a Host operation gives its last operand back: what prints a scalar does.
 func returnsOperand(op *ir.Op) bool {
 	if len(op.Results) != 1 || len(op.Args) == 0 || !op.Def.Traits.Has(ir.Effect) {
 		return false
 	}
-	return types.Equal(op.Args[len(op.Args)-1].Type, op.Type())
+	return op.Type().IsScalar() && types.Equal(op.Args[len(op.Args)-1].Type, op.Type())
 }
 
 // result is the view that the function returns for v. Inputs and outputs are returned as they are seen;

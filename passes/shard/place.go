@@ -1,0 +1,601 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+
+	"healc/ir"
+	"healc/ir/ops"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// whole is the axis of what is replicated: every rank has all of it.
+const whole = -1
+
+// placement says along which axis each value is cut. It is found from the operands to the results, by the rule of each
+// operation (ir.OpDef.Sharding), and knows no number of ranks.
+type placement struct {
+	axis map[*ir.Value]int // of what is cut
+	list *diag.List
+	told map[diag.Span]bool
+	mute bool // nothing is reported: a loop is looked at again
+
+	// The program was checked: a product along what is cut is a block of one that goes by blocks.
+	checked bool
+
+	failed func(op *ir.Op) // is told of the operations that fail; for tests
+}
+
+func newPlacement() *placement {
+	return &placement{axis: map[*ir.Value]int{}, list: &diag.List{}, told: map[diag.Span]bool{}}
+}
+
+// of is the axis along which a value is cut, or whole.
+func (p *placement) of(v *ir.Value) int {
+	if a, ok := p.axis[v]; ok {
+		return a
+	}
+	return whole
+}
+
+func (p *placement) set(v *ir.Value, axis int) {
+	if axis == whole {
+		delete(p.axis, v)
+		return
+	}
+	p.axis[v] = axis
+}
+
+// results gives all results of op one axis.
+func (p *placement) results(op *ir.Op, axis int) {
+	for _, r := range op.Results {
+		p.set(r, axis)
+	}
+}
+
+// cut reports whether an operand of op, or what its regions read of the outside, is cut.
+func (p *placement) cut(op *ir.Op) bool {
+	is := func(v *ir.Value) bool { return p.of(v) != whole }
+	if slices.ContainsFunc(op.Args, is) {
+		return true
+	}
+	for _, r := range op.Regions {
+		if slices.ContainsFunc(ir.Captures(r), is) {
+			return true
+		}
+	}
+	return false
+}
+
+// marked reports whether one of the regions of op, at any depth, says how something is cut.
+func marked(op *ir.Op) bool {
+	found := false
+	for _, r := range op.Regions {
+		ir.Walk(r, func(in *ir.Op) { found = found || in.Def.Sharding == ir.ShardMark })
+	}
+	return found
+}
+
+func (p *placement) block(b *ir.Block) {
+	for _, op := range b.Ops {
+		p.op(op)
+	}
+}
+
+// typed is the type of a value with the word for how it is cut.
+func typed(t types.Tensor, axis int) string {
+	if axis == whole {
+		return t.String()
+	}
+	return fmt.Sprintf("%s sharded(%d)", t, axis)
+}
+
+// fail reports what cannot be done with operands that are cut as they are.
+func (p *placement) fail(op *ir.Op, help, format string, args ...any) {
+	if p.failed != nil && !p.mute {
+		p.failed(op)
+	}
+	p.failAt(op.Span, help, format, args...)
+}
+
+func (p *placement) failAt(at diag.Span, help, format string, args ...any) {
+	if p.mute || p.told[at] {
+		return
+	}
+	p.told[at] = true
+	p.list.Add(&diag.Diagnostic{Code: diag.CodeSharded, Message: fmt.Sprintf(format, args...),
+		Primary: diag.Label{Span: at}, Help: help})
+}
+
+// common is the axis along which all of these values, which have the same axes, are cut; those that are replicated
+// take part in any.
+func (p *placement) common(op *ir.Op, vs ...*ir.Value) int {
+	axis, first := whole, (*ir.Value)(nil)
+	for _, v := range vs {
+		switch a := p.of(v); {
+		case a == whole || a == axis:
+		case axis == whole:
+			axis, first = a, v
+		default:
+			p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts a tensor along axis %d, and `replicate(x)` gathers it", axis,
+				axis),
+				"%s goes over operands that are cut along different axes: %s and %s", op.Def.Quoted(),
+				typed(first.Type, axis), typed(v.Type, a))
+		}
+	}
+	return axis
+}
+
+// op finds how the results of op are cut.
+func (p *placement) op(op *ir.Op) {
+	if !p.cut(op) && op.Def.Sharding != ir.ShardMark && !marked(op) {
+		p.results(op, whole)
+		return
+	}
+	switch op.Def.Sharding {
+	case ir.ShardElements:
+		p.results(op, p.common(op, op.Args...))
+	case ir.ShardView:
+		p.view(op)
+	case ir.ShardReduce, ir.ShardPositions:
+		p.reduce(op)
+	case ir.ShardProduct:
+		p.product(op)
+	case ir.ShardCarry:
+		p.carry(op)
+	case ir.ShardRows:
+		p.rows(op)
+	case ir.ShardRequests:
+		p.requests(op)
+	case ir.ShardScatter:
+		p.scatter(op)
+	case ir.ShardUpdate:
+		p.results(op, p.common(op, op.Args[0], op.Args[1]))
+		p.positions(op, op.Args[2:])
+	case ir.ShardTabulate:
+		p.tabulate(op)
+	case ir.ShardBranch:
+		p.branch(op)
+	case ir.ShardLoop:
+		p.loop(op)
+	case ir.ShardSource, ir.ShardOutput:
+		p.results(op, whole)
+	case ir.ShardMark:
+		p.mark(op)
+	case ir.ShardExpanded:
+		p.fail(op, "", "%s of a sharded tensor needs extents that are known when the program is compiled",
+			op.Def.Quoted())
+	case ir.ShardWhole, ir.ShardUnknown:
+		p.fail(op, "`replicate(x)` gathers it", "%s does not take a sharded tensor", op.Def.Quoted())
+	}
+}
+
+// positions requires that scalars which say where something is are on all ranks: scalars always are.
+func (p *placement) positions(op *ir.Op, at []*ir.Value) {
+	for _, v := range at {
+		if p.of(v) != whole {
+			panic("BUG: a scalar is cut, of " + op.Def.Name)
+		}
+	}
+}
+
+// mark is what a type, `reshard` or `replicate` says.
+func (p *placement) mark(op *ir.Op) {
+	switch op.Def {
+	case ops.Replicate:
+		p.results(op, whole)
+		return
+	case ops.ShardAs: // a derivative, which is cut as what it is the derivative by
+		p.results(op, p.of(op.Args[1]))
+		return
+	}
+	x, axis := op.Args[0], int(op.Int("axis"))
+	if have := p.of(x); op.Flag("declared") && have != whole && have != axis {
+		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it along axis %d: every rank sends to every other", axis, axis),
+			"the declared type says %s, and the value is %s", typed(x.Type, axis), typed(x.Type, have))
+	}
+	p.results(op, axis)
+}
+
+// view is operations that move elements.
+func (p *placement) view(op *ir.Op) {
+	x := op.Args[0]
+	s := p.of(x)
+	switch op.Def {
+	case ops.Broadcast:
+		to := s + len(op.Type().Shape) - x.Type.Rank()
+		if x.Type.Shape[s].IsConst(1) {
+			to = whole // it is sent to all
+		}
+		p.results(op, to)
+	case ops.Reshape:
+		p.results(op, p.reshape(op))
+	case ops.Permute:
+		p.results(op, slices.Index(op.Ints("perm"), int64(s)))
+	case ops.Slice:
+		p.results(op, s)
+	case ops.Concat:
+		p.results(op, p.common(op, op.Args...))
+	case ops.DynamicSlice:
+		if slices.Contains(op.Ints("axes"), int64(s)) {
+			s = whole // all ranks get it
+		}
+		p.results(op, s)
+	case ops.Index:
+		p.results(op, without(op.Ints("axes"), s))
+	default:
+		panic("BUG: no rule for the view " + op.Def.Name)
+	}
+}
+
+// without is axis s of what is left where these axes are dropped: whole where it is one of them.
+func without(axes []int64, s int) int {
+	out := s
+	for _, a := range axes {
+		if int(a) == s {
+			return whole
+		}
+		if int(a) < s {
+			out--
+		}
+	}
+	return out
+}
+
+// reshape is the axis of the result of a reshape that begins where the axis does that the operand is cut along.
+func (p *placement) reshape(op *ir.Op) int {
+	x := op.Args[0]
+	s := p.of(x)
+	from, to := x.Type.Shape, op.Type().Shape
+	outer, err := from[:s].Elems()
+	for k := range to {
+		n, errTo := to[:k].Elems()
+		if err == nil && errTo == nil && n.Equal(outer) && (!to[k].IsConst(1) || from[s].IsConst(1)) {
+			return k
+		}
+	}
+	if from[s].IsConst(1) {
+		return whole
+	}
+	p.fail(op, "`reshard(x, 0)` before it, or `replicate(x)`",
+		"the reshape of %s to %s has no axis that begins where axis %d does, along which the tensor is cut",
+		typed(x.Type, s),
+		to, s)
+	return whole
+}
+
+// wide reports whether one of the axes before s has more than one element.
+func wide(shape types.Shape, axes []int64, s int) bool {
+	return slices.ContainsFunc(axes, func(a int64) bool { return int(a) < s && !shape[a].IsConst(1) })
+}
+
+// reduce is reductions, and positions of extremes.
+func (p *placement) reduce(op *ir.Op) {
+	x, axes := op.Args[0], ops.ReducedAxes(op)
+	s := p.of(x)
+	keep := op.Flag("keep")
+	if !slices.Contains(axes, int64(s)) {
+		if !keep {
+			s = without(axes, s)
+		}
+		p.results(op, s)
+		return
+	}
+	p.results(op, whole)
+	if wide(x.Type.Shape, axes, s) && !anyOrder(op) {
+		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it where the order begins, and `replicate(x)` gathers it",
+			axes[0]),
+			"the order of %s goes along axis %d first, and the tensor is cut along axis %d: %s", op.Def.Quoted(),
+			axes[0], s,
+			typed(x.Type, s))
+	}
+}
+
+// anyOrder reports that a reduction has the same bits in any order.
+func anyOrder(op *ir.Op) bool {
+	switch op.Def {
+	case ops.ReduceMax, ops.ReduceMin, ops.ReduceAnd, ops.ReduceOr:
+		return true
+	case ops.ReduceSum, ops.ReduceProd:
+		return !op.Args[0].Type.Elem.IsFloat()
+	}
+	return false
+}
+
+// product is matrix products.
+func (p *placement) product(op *ir.Op) {
+	a, b := op.Args[0], op.Args[1]
+	r := a.Type.Rank()
+	i, j := p.of(a), p.of(b)
+	refuse := func() {
+		help := "`replicate(x)` gathers a factor"
+		if op.Def == ops.Matmul && a.Type.Elem.IsFloat() {
+			help = "`@[split=n]` has an order that ranks can share, and `replicate(x)` gathers a factor"
+		}
+		p.fail(op, help, "the product adds along the axis that a factor is cut along: %s and %s",
+			typed(a.Type, i), typed(b.Type, j))
+		p.results(op, whole)
+	}
+	switch {
+	case i == r-2 && (j == whole || j >= r-2): // the right factor is gathered
+		p.results(op, i)
+	case j == r-1 && i == whole:
+		p.results(op, j)
+	case i < r-2 && j < r-2 && (i == j || i == whole || j == whole):
+		p.results(op, max(i, j))
+	case (i == r-1 || i == whole) && (j == r-2 || j == whole) &&
+		(p.checked || op.Def == ops.SplitMatmul || !a.Type.Elem.IsFloat()):
+		p.results(op, whole) // blocks that ranks share, or exact in any order
+	default:
+		refuse()
+	}
+}
+
+// carry is what goes strictly in order along an axis.
+func (p *placement) carry(op *ir.Op) {
+	x := op.Args[len(op.Args)-1]
+	s := p.of(x)
+	for _, r := range op.Regions {
+		for _, v := range ir.Captures(r) {
+			if p.of(v) != whole {
+				p.fail(op, "`replicate(x)` gathers it", "the function of %s reads a sharded tensor, %s",
+					op.Def.Quoted(),
+					typed(v.Type, p.of(v)))
+				p.results(op, whole)
+				return
+			}
+		}
+	}
+	if s == whole {
+		p.results(op, whole)
+		return
+	}
+	if op.Def == ops.Scan {
+		p.results(op, s)
+		if s == x.Type.Rank()-1 && (len(op.Results) > 1 || op.Results[0].Type.Elem != x.Type.Elem) {
+			p.fail(op, "`replicate(x)` gathers it",
+				"a scan along a sharded axis carries one value of the type of the elements, and not another: %s",
+				typed(x.Type, s))
+		}
+		return
+	}
+	axes := ops.ReducedAxes(op)
+	if !slices.Contains(axes, int64(s)) {
+		if !op.Flag("keep") {
+			s = without(axes, s)
+		}
+		p.results(op, s)
+		return
+	}
+	p.results(op, whole)
+	if wide(x.Type.Shape, axes, s) {
+		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it where the fold begins, and `replicate(x)` gathers it",
+			axes[0]),
+			"the fold goes along axis %d first, and the tensor is cut along axis %d: %s", axes[0], s, typed(x.Type, s))
+	} else if op.Results[0].Type.Elem != x.Type.Elem {
+		p.fail(op, "`replicate(x)` gathers it",
+			"a fold along a sharded axis carries a value of the type of the elements, and not %s: %s",
+			op.Results[0].Type.Elem,
+			typed(x.Type, s))
+	}
+}
+
+// rows is operations on rows along an axis. A row that is cut is gathered.
+func (p *placement) rows(op *ir.Op) {
+	tables := op.Args[:1]
+	if op.Def == ops.FourierRows {
+		tables = op.Args[:2]
+	}
+	for _, v := range op.Args[len(tables):] {
+		if p.of(v) != whole {
+			p.fail(op, "`replicate(x)` gathers it", "the tables of %s cannot be sharded: %s", op.Def.Quoted(),
+				typed(v.Type, p.of(v)))
+		}
+	}
+	p.results(op, p.common(op, tables...))
+}
+
+// requests is reads at positions that are computed.
+func (p *placement) requests(op *ir.Op) {
+	x, idx := op.Args[0], op.Args[1:]
+	s, at := p.of(x), p.common(op, idx...)
+	if op.Def == ops.TakeAlongAxis {
+		axis := int(op.Int("axis"))
+		if s == axis {
+			p.fail(op, "`reshard(x, k)` cuts it along another axis, and `replicate(x)` gathers it",
+				"positions along axis %d of a tensor that is cut along it are not supported: %s", axis, typed(x.Type,
+					s))
+			p.results(op, whole)
+			return
+		}
+		p.results(op, p.common(op, x, idx[0]))
+		return
+	}
+	axes := op.Ints("axes")
+	switch {
+	case s == whole:
+		p.results(op, at)
+	case slices.Contains(axes, int64(s)):
+		if len(axes) > 1 {
+			p.fail(op, "`replicate(x)` gathers it", "positions on several axes of a sharded tensor are not "+
+				"supported: %s",
+				typed(x.Type, s))
+		}
+		p.results(op, at)
+	case at != whole:
+		p.fail(op, "`replicate(x)` gathers one of them",
+			"positions that are sharded, and a tensor that is sharded along another axis than they count, %s",
+			typed(x.Type, s))
+		p.results(op, whole)
+	default:
+		p.results(op, without(axes, s)+idx[0].Type.Rank())
+	}
+}
+
+// scatter adds at positions.
+func (p *placement) scatter(op *ir.Op) {
+	axis := int(op.Int("axis"))
+	x := op.Args[0]
+	at := p.common(op, op.Args[1:]...)
+	switch s := p.of(x); {
+	case s == axis || s == whole && at == axis:
+		p.results(op, s) // positions and values are gathered
+	default:
+		if at == axis {
+			p.fail(op, "`replicate(x)` gathers one of them",
+				"the tensor is cut along axis %d, and what is added to it along axis %d", s, at)
+		}
+		p.results(op, p.common(op, op.Args...))
+	}
+}
+
+// tabulate is a tensor that is computed from its indices. It is cut along an index axis at which everything that is cut
+// is read, and along none where nothing is.
+func (p *placement) tabulate(op *ir.Op) {
+	region := op.Regions[0]
+	axis := whole
+	for _, v := range ir.Captures(region) {
+		s := p.of(v)
+		if s == whole {
+			continue
+		}
+		at, why := p.readAt(region, v, s)
+		if why != "" || axis != whole && at != axis {
+			if why == "" {
+				why = fmt.Sprintf("it is read at index %d, and another at index %d", at, axis)
+			}
+			p.fail(op, "read it at the index itself, shift it by slices, or gather it by `replicate(x)`",
+				"the function reads a sharded tensor, %s, elsewhere than at its index: %s", typed(v.Type, s), why)
+			p.results(op, whole)
+			return
+		}
+		axis = at
+	}
+	if axis != whole && !op.Type().Shape[axis].Equal(p.extentOf(region, axis)) {
+		p.fail(op, "`replicate(x)` gathers it", "the function reads part of an axis that is sharded")
+		axis = whole
+	}
+	p.inner(op, region)
+	p.results(op, axis)
+}
+
+// readAt is the index at which all reads of v in a region are, along the axis that it is cut along.
+func (p *placement) readAt(region *ir.Block, v *ir.Value, s int) (int, string) {
+	at, why := whole, ""
+	var look func(b *ir.Block, top bool)
+	look = func(b *ir.Block, top bool) {
+		for _, in := range b.Ops {
+			for i, a := range in.Args {
+				if a != v || why != "" {
+					continue
+				}
+				if !top || in.Def != ops.Index || i != 0 {
+					why = "all of it is read"
+					continue
+				}
+				k := slices.Index(in.Ints("axes"), int64(s))
+				if k < 0 {
+					why = "whole rows are read"
+					continue
+				}
+				j := slices.Index(region.Params, in.Args[1+k])
+				switch {
+				case j < 0:
+					why = "the position is computed"
+				case at != whole && j != at:
+					why = "it is read at two indices"
+				default:
+					at = j
+				}
+			}
+			for _, r := range in.Regions {
+				look(r, false)
+			}
+		}
+		if slices.Contains(b.Yields, v) {
+			why = "all of it is read"
+		}
+	}
+	look(region, true)
+	return at, why
+}
+
+// extentOf is the extent of what is read at index k of a region and cut there.
+func (p *placement) extentOf(region *ir.Block, k int) types.Dim {
+	for _, in := range region.Ops {
+		if in.Def != ops.Index || p.of(in.Args[0]) == whole {
+			continue
+		}
+		if i := slices.Index(in.Ints("axes"), int64(p.of(in.Args[0]))); i >= 0 && in.Args[1+i] == region.Params[k] {
+			return in.Args[0].Type.Shape[p.of(in.Args[0])]
+		}
+	}
+	return types.Lit(0)
+}
+
+// inner refuses marks in functions that are evaluated for each element.
+func (p *placement) inner(op *ir.Op, region *ir.Block) {
+	ir.Walk(region, func(in *ir.Op) {
+		if in.Def.Sharding == ir.ShardMark {
+			p.fail(in, "say it of the result", "a value inside of the function of %s cannot be sharded",
+				op.Def.Quoted())
+		}
+	})
+}
+
+// branch is a choice between two arms.
+func (p *placement) branch(op *ir.Op) {
+	for _, r := range op.Regions {
+		p.block(r)
+	}
+	for i, r := range op.Results {
+		p.set(r, p.joined(op, op.Regions[0].Yields[i], op.Regions[1].Yields[i]))
+	}
+}
+
+// joined is the axis of what is one of two values.
+func (p *placement) joined(op *ir.Op, a, b *ir.Value) int {
+	i, j := p.of(a), p.of(b)
+	if i != whole && j != whole && i != j {
+		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it along axis %d", i, i),
+			"%s gives values that are cut along different axes: %s and %s", op.Def.Quoted(), typed(a.Type, i),
+			typed(b.Type, j))
+	}
+	return max(i, j)
+}
+
+// loop is a loop that carries a state. What a step cuts is cut from the start on.
+func (p *placement) loop(op *ir.Op) {
+	region, state := op.Regions[0], op.Args[1:]
+	axes := make([]int, len(state))
+	for i, v := range state {
+		axes[i] = p.of(v)
+	}
+	mute := p.mute
+	for {
+		for i, v := range region.Params[1:] {
+			p.set(v, axes[i])
+		}
+		p.mute = true
+		p.block(region)
+		changed := false
+		for i := range state {
+			if a := p.of(region.Yields[i]); axes[i] == whole && a != whole {
+				axes[i], changed = a, true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	p.mute = mute
+	p.block(region)
+	for i, v := range state {
+		if a := p.of(region.Yields[i]); a != whole && a != axes[i] {
+			p.fail(op, fmt.Sprintf("`reshard(x, %d)` at the end of the step", axes[i]),
+				"the state begins as %s, and a step makes it %s", typed(v.Type, axes[i]), typed(v.Type, a))
+		}
+		p.set(op.Results[i], axes[i])
+	}
+}

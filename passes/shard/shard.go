@@ -1,0 +1,441 @@
+// Package shard makes the program of one rank of a program whose tensors are sharded: each value that is cut becomes
+// the part of it that this rank has, and what the rank needs of others is exchanged (ir/exchange).
+//
+// In: a module whose entry is inlined and expanded, for Run with literal extents. Out: for Check, what cannot be done
+// with tensors that are cut as they are; for Run, a module with the parameters and results of the one before, which
+// gives on every rank what that gives on one, to the last bit: what is exchanged is bytes, and what is reduced is
+// reduced by whole chunks in the order that the language prescribes.
+//
+// Two steps: placement (place.go) finds the axis along which each value is cut, by the rules of the table of
+// operations, and a rewriter (the other files) writes the program of a rank.
+package shard
+
+import (
+	"slices"
+
+	"healc/ir"
+	"healc/ir/exchange"
+	"healc/ir/ops"
+	"healc/lang/diag"
+	"healc/lang/types"
+	parts "healc/runtime/exchange"
+)
+
+// Ranks says which program is made: that of rank Rank of Size.
+type Ranks struct{ Rank, Size int }
+
+// Check says what cannot be done with tensors that are cut as the functions of a module say, as a *diag.List; nil for
+// nothing. Functions that are called have to be inlined.
+func Check(m *ir.Module) error {
+	list := &diag.List{}
+	for _, f := range m.Funcs {
+		p := newPlacement()
+		p.function(f)
+		list.Items = append(list.Items, p.list.Items...)
+	}
+	list.Sort()
+	return list.Err()
+}
+
+// Run makes the program of a rank of the functions that say how tensors are cut. The error is a *diag.List.
+func Run(m *ir.Module, ranks Ranks) error {
+	for i, f := range m.Funcs {
+		if !Says(f) {
+			continue
+		}
+		p := newPlacement()
+		p.checked = true
+		p.function(f)
+		if err := p.list.Err(); err != nil {
+			return err
+		}
+		w := &rewriter{placement: p, m: m, ranks: ranks, clone: ir.NewCloner(), b: &ir.Builder{Block: &ir.Block{}}}
+		m.Funcs[i] = w.function(f)
+	}
+	return nil
+}
+
+// Says reports whether a function says how a tensor is cut.
+func Says(f *ir.Func) bool {
+	says := false
+	ir.Walk(f.Body, func(op *ir.Op) { says = says || op.Def.Sharding == ir.ShardMark })
+	return says
+}
+
+func (p *placement) function(f *ir.Func) {
+	p.block(f.Body)
+	results := len(f.Body.Yields) - len(f.Updates)
+	for i, y := range f.Body.Yields {
+		if a := p.of(y); a != whole && i < results && !declared(y) {
+			p.failAt(y.Span, "write `sharded` at the type of the result, or `replicate(x)`",
+				"the result is %s, and its type does not say so", typed(y.Type, a))
+		}
+	}
+}
+
+// declared reports that a type says how a result is cut: at its end, or in all arms of a choice.
+func declared(v *ir.Value) bool {
+	switch {
+	case v.Def == nil:
+		return false
+	case v.Def.Def == ops.If:
+		return declared(v.Def.Regions[0].Yields[v.Index]) && declared(v.Def.Regions[1].Yields[v.Index])
+	}
+	return v.Def.Def == ops.Shard
+}
+
+// rewriter writes the program of a rank.
+type rewriter struct {
+	*placement
+	m     *ir.Module
+	ranks Ranks
+	clone *ir.Cloner // its Values are what became of values: the parts of what is cut
+	b     *ir.Builder
+	// In the block and those around it: what was gathered, and what several slices are taken of.
+	known    []map[*ir.Value]*ir.Value
+	together []map[*ir.Value]*shared
+}
+
+func (w *rewriter) function(f *ir.Func) *ir.Func {
+	out := &ir.Func{Name: f.Name, Dims: f.Dims, Results: f.Results, Updates: f.Updates, Public: f.Public, IO: true,
+		Span: f.Span, Body: w.b.Block}
+	for _, v := range f.Params() {
+		w.clone.Values[v] = out.Body.Param(v.Name, v.Type, v.Span)
+	}
+	w.ops(f.Body)
+	for _, y := range f.Body.Yields {
+		out.Body.Yields = append(out.Body.Yields, w.whole(y))
+	}
+	return out
+}
+
+// ops writes the operations of a block into the current one.
+func (w *rewriter) ops(b *ir.Block) {
+	w.known = append(w.known, map[*ir.Value]*ir.Value{})
+	w.together = append(w.together, w.share(b))
+	for _, op := range b.Ops {
+		w.b.Span = op.Span
+		w.op(op)
+	}
+}
+
+// end forgets what was gathered in the block that ops wrote.
+func (w *rewriter) end() {
+	w.known, w.together = w.known[:len(w.known)-1], w.together[:len(w.together)-1]
+}
+
+// becomes says what became of a result: the whole, or the part of this rank.
+func (w *rewriter) becomes(old, v *ir.Value) {
+	v.Name = old.Name
+	w.clone.Values[old] = v
+}
+
+// blocks is how the axis is cut along which v is.
+func (w *rewriter) blocks(v *ir.Value) parts.Blocks { return w.blocksOf(v.Type.Shape[w.of(v)]) }
+
+func (w *rewriter) blocksOf(d types.Dim) parts.Blocks { return parts.CutFor(literal(d), w.ranks.Size) }
+
+func literal(d types.Dim) int64 {
+	n, ok := d.Const()
+	if !ok {
+		panic("BUG: a rank's program is made of literal extents, not " + d.String())
+	}
+	return n
+}
+
+// mine is how many elements of an axis this rank has.
+func (w *rewriter) mine(d types.Dim) int64 { return w.blocksOf(d).Len(w.ranks.Rank) }
+
+// part is v, which is not cut along another axis, as it is cut along this one.
+func (w *rewriter) part(v *ir.Value, axis int) *ir.Value {
+	switch a := w.of(v); {
+	case axis == whole:
+		return w.whole(v)
+	case a == axis:
+		return w.clone.Value(v)
+	case a != whole:
+		panic("BUG: a value that is cut along an axis is wanted along another")
+	}
+	return w.cutOut(w.clone.Value(v), axis)
+}
+
+// whole is all of v, on every rank.
+func (w *rewriter) whole(v *ir.Value) *ir.Value {
+	x, axis := w.clone.Value(v), w.of(v)
+	if axis == whole {
+		return x
+	}
+	for _, known := range w.known { // by what it was: parts may be one value on some ranks, and not on others
+		if g := known[v]; g != nil {
+			return g
+		}
+	}
+	g := w.gather(x, axis, w.blocks(v))
+	w.known[len(w.known)-1][v] = g
+	return g
+}
+
+// gather is all parts, one after the other along an axis.
+func (w *rewriter) gather(x *ir.Value, axis int, b parts.Blocks) *ir.Value {
+	return w.b.Emit(exchange.Gather, ir.A{"axis": int64(axis), "extent": b.Extent, "block": b.Block}, x)
+}
+
+// start is where this rank's part of an axis begins, as an i64.
+func (w *rewriter) start(b parts.Blocks) *ir.Value {
+	return w.b.Emit(exchange.Start, ir.A{"extent": b.Extent, "block": b.Block})
+}
+
+// cutOut is this rank's part of what every rank has. What is computed element by element is computed for the part.
+func (w *rewriter) cutOut(x *ir.Value, axis int) *ir.Value {
+	d := x.Type.Shape[axis]
+	n := w.mine(d)
+	if n == literal(d) {
+		return x
+	}
+	at := x.Type.Shape[axis:]
+	if op := x.Def; op != nil {
+		switch {
+		case op.Def.Class == ir.Pointwise && !op.MayFail() && len(op.Args) > 0 && cheap(op):
+			args := make([]*ir.Value, len(op.Args))
+			for i, a := range op.Args {
+				args[i] = w.cutOut(a, axis)
+			}
+			return w.b.EmitOp(op.Def, attrsOf(op), args, nil).Result()
+		case op.Def == ops.Broadcast:
+			from := op.Args[0]
+			k := axis - (x.Type.Rank() - from.Type.Rank())
+			if k >= 0 && !from.Type.Shape[k].IsConst(1) {
+				from = w.cutOut(from, k)
+			}
+			shape := slices.Clone(x.Type.Shape)
+			shape[axis] = types.Lit(n)
+			return w.b.Emit(ops.Broadcast, ir.A{"shape": shape}, from)
+		case op.Def == ops.Iota:
+			first := w.b.Emit(ops.Cast, ir.A{"to": types.I32}, w.start(w.blocksOf(at[0])))
+			local := w.b.Emit(ops.Iota, ir.A{"start": op.Dim("start"), "extent": types.Lit(n)})
+			return w.b.Emit(ops.Add, nil, local, w.b.Emit(ops.Broadcast, ir.A{"shape": local.Type.Shape}, first))
+		}
+	}
+	return w.b.Emit(ops.DynamicSlice, ir.A{"axes": []int64{int64(axis)}, "sizes": types.Shape{types.Lit(n)}}, x,
+		w.start(w.blocksOf(d)))
+}
+
+// cheap reports that the element of an operation is better computed again than read.
+func cheap(op *ir.Op) bool { return op.Def.Traits.Has(ir.Cheap) }
+
+// attrsOf are the attributes of op by name.
+func attrsOf(op *ir.Op) ir.A {
+	named := ir.A{}
+	for i, a := range op.Def.Attrs {
+		if op.Attrs[i] != nil {
+			named[a.Name] = op.Attrs[i]
+		}
+	}
+	return named
+}
+
+// window is the elements of an axis of x, which is cut by b, that want says for each rank.
+func (w *rewriter) window(x *ir.Value, axis int, b parts.Blocks, want func(rank int) parts.Window) *ir.Value {
+	var windows []parts.Window
+	sent := false
+	for r := range w.ranks.Size {
+		v := want(r)
+		windows = append(windows, v)
+		before, after := b.Halo(r, w.ranks.Size, v)
+		sent = sent || before+after > 0
+	}
+	mine := want(w.ranks.Rank)
+	lo, hi := b.Of(w.ranks.Rank)
+	from, to := max(lo, mine.Lo), min(hi, mine.Hi)
+	var pieces []*ir.Value
+	var behind *ir.Value
+	if sent {
+		halo := w.halo(x, axis, b, windows)
+		if !halo[0].Type.Shape[axis].IsConst(0) {
+			pieces = append(pieces, halo[0])
+		}
+		if !halo[1].Type.Shape[axis].IsConst(0) {
+			behind = halo[1]
+		}
+	}
+	if from < to || behind == nil && len(pieces) == 0 {
+		pieces = append(pieces, w.slice(x, axis, max(from-lo, 0), max(to-from, 0)))
+	}
+	if behind != nil {
+		pieces = append(pieces, behind)
+	}
+	return w.concat(pieces, axis)
+}
+
+// recut is x, which is cut along an axis by one rule, cut by another.
+func (w *rewriter) recut(x *ir.Value, axis int, from, to parts.Blocks) *ir.Value {
+	if from == to {
+		return x
+	}
+	return w.window(x, axis, from, func(rank int) parts.Window {
+		lo, hi := to.Of(rank)
+		return parts.Window{Lo: lo, Hi: hi}
+	})
+}
+
+func (w *rewriter) concat(pieces []*ir.Value, axis int) *ir.Value {
+	if len(pieces) == 1 {
+		return pieces[0]
+	}
+	return w.b.Emit(ops.Concat, ir.A{"axis": int64(axis)}, pieces...)
+}
+
+// slice is n elements of an axis of x from start on.
+func (w *rewriter) slice(x *ir.Value, axis int, start, n int64) *ir.Value {
+	return w.strided(x, axis, start, 1, n)
+}
+
+// strided is n elements of an axis of x from start on, in steps.
+func (w *rewriter) strided(x *ir.Value, axis int, start, step, n int64) *ir.Value {
+	if start == 0 && step == 1 && x.Type.Shape[axis].IsConst(n) {
+		return x
+	}
+	starts, steps, shape := types.Shape{}, []int64{}, slices.Clone(x.Type.Shape)
+	for range shape {
+		starts, steps = append(starts, types.Lit(0)), append(steps, 1)
+	}
+	if n == 0 {
+		start = 0
+	}
+	starts[axis], steps[axis], shape[axis] = types.Lit(start), step, types.Lit(n)
+	return w.b.Emit(ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, x)
+}
+
+func (w *rewriter) reshaped(x *ir.Value, shape types.Shape) *ir.Value {
+	if x.Type.Shape.Equal(shape) {
+		return x
+	}
+	return w.b.Emit(ops.Reshape, ir.A{"shape": shape}, x)
+}
+
+func (w *rewriter) permuted(x *ir.Value, perm []int64) *ir.Value {
+	for k, a := range perm {
+		if int64(k) != a {
+			return w.b.Emit(ops.Permute, ir.A{"perm": perm}, x)
+		}
+	}
+	return x
+}
+
+func (w *rewriter) cast(x *ir.Value, to types.DType) *ir.Value {
+	if x.Type.Elem == to {
+		return x
+	}
+	return w.b.Emit(ops.Cast, ir.A{"to": to}, x)
+}
+
+// filled is an integer in every element of a tensor of a shape.
+func (w *rewriter) filled(d types.DType, n int64, shape types.Shape) *ir.Value {
+	a := ir.NewArray(d)
+	a.Bits[0] = uint64(n)
+	if d.Bytes() < 8 {
+		a.Bits[0] &= 1<<(8*d.Bytes()) - 1
+	}
+	return w.spread(w.b.Emit(ops.Const, ir.A{"value": a}), shape)
+}
+
+// spread is a scalar in every element of a tensor of a shape.
+func (w *rewriter) spread(x *ir.Value, shape types.Shape) *ir.Value {
+	if len(shape) == 0 {
+		return x
+	}
+	return w.b.Emit(ops.Broadcast, ir.A{"shape": shape}, x)
+}
+
+// copied writes an operation whose operands are all whole.
+func (w *rewriter) copied(op *ir.Op) {
+	args := make([]*ir.Value, len(op.Args))
+	for i, a := range op.Args {
+		args[i] = w.whole(a)
+	}
+	w.emit(op, args, attrsOf(op), w.regions(op))
+}
+
+// regions are copies of the regions of an operation, which read nothing that is cut.
+func (w *rewriter) regions(op *ir.Op) []*ir.Block {
+	var out []*ir.Block
+	for _, r := range op.Regions {
+		c, err := w.clone.Block(r)
+		if err != nil {
+			panic("BUG: copying without substitution: " + err.Error())
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// emit writes an operation for op.
+func (w *rewriter) emit(op *ir.Op, args []*ir.Value, attrs ir.A, regions []*ir.Block) {
+	out := w.b.EmitOp(op.Def, attrs, args, regions)
+	for i, r := range op.Results {
+		w.becomes(r, out.Results[i])
+	}
+}
+
+// along writes op on the parts of all of its operands along one axis.
+func (w *rewriter) along(op *ir.Op, axis int, attrs ir.A) {
+	args := make([]*ir.Value, len(op.Args))
+	for i, a := range op.Args {
+		args[i] = w.part(a, axis)
+	}
+	w.emit(op, args, attrs, nil)
+}
+
+// op writes what becomes of an operation.
+func (w *rewriter) op(op *ir.Op) {
+	if !w.cut(op) && op.Def.Sharding != ir.ShardMark && !marked(op) {
+		w.copied(op)
+		return
+	}
+	switch op.Def.Sharding {
+	case ir.ShardElements:
+		w.along(op, w.of(op.Results[0]), attrsOf(op))
+	case ir.ShardView:
+		w.view(op)
+	case ir.ShardReduce:
+		w.reduce(op)
+	case ir.ShardPositions:
+		w.extreme(op)
+	case ir.ShardProduct:
+		w.product(op)
+	case ir.ShardCarry:
+		w.carry(op)
+	case ir.ShardRows:
+		w.rows(op)
+	case ir.ShardRequests:
+		w.requests(op)
+	case ir.ShardScatter:
+		w.scatter(op)
+	case ir.ShardUpdate:
+		w.update(op)
+	case ir.ShardTabulate:
+		w.tabulate(op)
+	case ir.ShardBranch:
+		w.branch(op)
+	case ir.ShardLoop:
+		w.loop(op)
+	case ir.ShardMark:
+		w.mark(op)
+	default:
+		w.copied(op)
+	}
+}
+
+// mark cuts a tensor, or cuts it along another axis, or gathers it.
+func (w *rewriter) mark(op *ir.Op) {
+	x, to := op.Args[0], w.of(op.Results[0])
+	from := w.of(x)
+	if from == whole || to == whole || from == to {
+		w.becomes(op.Results[0], w.part(x, to))
+		return
+	}
+	b, t := w.blocks(x), w.blocksOf(x.Type.Shape[to])
+	out := w.b.Emit(exchange.AllToAll, ir.A{"axis": int64(from), "extent": b.Extent, "block": b.Block, "to": int64(to),
+		"to_block": t.Block, "size": t.Len(w.ranks.Rank)}, w.clone.Value(x))
+	w.becomes(op.Results[0], out)
+}

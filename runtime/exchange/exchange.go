@@ -1,0 +1,382 @@
+// Package exchange moves the parts of tensors between ranks. A tensor is cut into blocks along one axis, block r for
+// rank r; every function is called by all ranks alike, with the bytes of their own parts, in row-major order.
+//
+// In: bytes and how they lie. Out: bytes, moved by a cluster.Comm. Nothing here knows numbers: no sum is made here, so
+// no result depends on the number of ranks.
+package exchange
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"healc/runtime/cluster"
+)
+
+// Blocks says how many ranks have what of an axis: rank r has the elements from r * Block on, Block of them, or those
+// that there are until Extent.
+type Blocks struct{ Extent, Block int64 }
+
+// CutFor is how an axis of this extent is cut for so many ranks: into blocks of equal length, the last ones shorter or
+// empty. The length is a multiple of the largest power of two, 4096 at most, of which there are 16 in it: so that the
+// blocks begin where chunks of a reduction do, where that leaves no rank with much less than others.
+func CutFor(extent int64, ranks int) Blocks {
+	n := (extent + int64(ranks) - 1) / int64(ranks)
+	unit := int64(1)
+	for unit < 4096 && 32*unit <= n {
+		unit *= 2
+	}
+	return Blocks{extent, max((n+unit-1)/unit*unit, 1)}
+}
+
+// Of is what rank r has: the elements from lo on and before hi.
+func (b Blocks) Of(rank int) (lo, hi int64) {
+	lo = min(int64(rank)*b.Block, b.Extent)
+	return lo, min(lo+b.Block, b.Extent)
+}
+
+// Len is how many elements rank r has.
+func (b Blocks) Len(rank int) int64 {
+	lo, hi := b.Of(rank)
+	return hi - lo
+}
+
+// Layout is how a tensor lies that is cut along one axis: Outer times Extent times Inner bytes.
+type Layout struct {
+	Outer int64
+	Blocks
+	Inner int64
+}
+
+// box is a part of a tensor of bytes.
+type box struct {
+	bytes      []byte
+	dims, from [5]int64
+}
+
+// copyBox copies a part of the given extents from one tensor to another.
+func copyBox(to, from box, size [5]int64) {
+	for _, n := range size {
+		if n == 0 {
+			return
+		}
+	}
+	// Trailing axes that are whole in both are one run of bytes.
+	run, last := size[4], 4
+	for last > 0 && size[last] == to.dims[last] && size[last] == from.dims[last] {
+		last--
+		run *= size[last]
+	}
+	var at [5]int64
+	offset := func(b *box) int64 {
+		n := int64(0)
+		for k, d := range b.dims {
+			i := b.from[k]
+			if k < last {
+				i += at[k]
+			}
+			n = n*d + i
+		}
+		return n
+	}
+	for {
+		copy(to.bytes[offset(&to):][:run], from.bytes[offset(&from):][:run])
+		k := last - 1
+		for ; k >= 0; k-- {
+			if at[k]++; at[k] < size[k] {
+				break
+			}
+			at[k] = 0
+		}
+		if k < 0 {
+			return
+		}
+	}
+}
+
+// rows is a tensor of n elements of the axis, from which on a part of it is meant.
+func (l Layout) rows(bytes []byte, n, from int64) box {
+	return box{bytes, [5]int64{l.Outer, n, 1, 1, l.Inner}, [5]int64{1: from}}
+}
+
+func (l Layout) size(n int64) [5]int64 { return [5]int64{l.Outer, n, 1, 1, l.Inner} }
+
+// bytes is how many bytes n elements of the axis have.
+func (l Layout) bytes(n int64) int { return int(l.Outer * n * l.Inner) }
+
+// Gather gives every rank the whole tensor.
+func Gather(c cluster.Comm, l Layout, part, whole []byte) error {
+	return Fetch(c, l, part, 0, l.Extent, whole)
+}
+
+// Fetch gives every rank the elements of the axis from start on, size of them, which are there.
+func Fetch(c cluster.Comm, l Layout, part []byte, start, size int64, out []byte) error {
+	if start < 0 || size < 0 || start+size > l.Extent {
+		return fmt.Errorf("BUG: elements %d to %d are fetched of an axis of %d", start, start+size, l.Extent)
+	}
+	counts := make([]int, c.Size())
+	for r := range counts {
+		lo, hi := l.common(r, start, start+size)
+		counts[r] = l.bytes(hi - lo)
+	}
+	all := out
+	if l.Outer > 1 {
+		all = make([]byte, len(out))
+	}
+	me, at := c.Rank(), 0
+	for r, n := range counts {
+		if r == me {
+			lo, hi := l.common(r, start, start+size)
+			first, _ := l.Of(me)
+			copyBox(l.rows(all[at:at+n], hi-lo, 0), l.rows(part, l.Len(me), lo-first), l.size(hi-lo))
+		}
+		at += n
+	}
+	if err := c.AllGather(all, counts); err != nil || l.Outer <= 1 {
+		return err
+	}
+	at = 0
+	for r, n := range counts {
+		lo, hi := l.common(r, start, start+size)
+		copyBox(l.rows(out, size, lo-start), l.rows(all[at:at+n], hi-lo, 0), l.size(hi-lo))
+		at += n
+	}
+	return nil
+}
+
+// common is what rank r has of the elements from lo on and before hi.
+func (b Blocks) common(r int, lo, hi int64) (int64, int64) {
+	first, end := b.Of(r)
+	lo, hi = max(lo, first), min(hi, end)
+	return lo, max(lo, hi)
+}
+
+// Window is the elements of an axis that a rank wants: from Lo on and before Hi.
+type Window struct{ Lo, Hi int64 }
+
+// Halo is how many elements of its window a rank gets from ranks before it, and from those behind it.
+func (b Blocks) Halo(rank, ranks int, w Window) (before, after int64) {
+	for r := range ranks {
+		lo, hi := b.common(r, w.Lo, w.Hi)
+		if r < rank {
+			before += hi - lo
+		} else if r > rank {
+			after += hi - lo
+		}
+	}
+	return before, after
+}
+
+// Halos gives every rank the elements of its window that others have: in before those of ranks before it, in after
+// those of ranks behind it. windows has one for each rank.
+func Halos(c cluster.Comm, l Layout, part []byte, windows []Window, before, after []byte) error {
+	me, n := c.Rank(), c.Size()
+	to, from := make([]int, n), make([]int, n)
+	sends, receives := 0, 0
+	for r := range n {
+		if r == me {
+			continue
+		}
+		lo, hi := l.common(me, windows[r].Lo, windows[r].Hi)
+		to[r] = l.bytes(hi - lo)
+		lo, hi = l.common(r, windows[me].Lo, windows[me].Hi)
+		from[r] = l.bytes(hi - lo)
+		sends, receives = sends+to[r], receives+from[r]
+	}
+	send, recv := make([]byte, sends), make([]byte, receives)
+	first, _ := l.Of(me)
+	at := 0
+	for r := range n {
+		if to[r] > 0 {
+			lo, hi := l.common(me, windows[r].Lo, windows[r].Hi)
+			copyBox(l.rows(send[at:at+to[r]], hi-lo, 0), l.rows(part, l.Len(me), lo-first), l.size(hi-lo))
+		}
+		at += to[r]
+	}
+	if err := c.AllToAll(send, to, recv, from); err != nil {
+		return err
+	}
+	at = 0
+	place := func(out []byte, ranks [2]int) {
+		total := int64(0)
+		for r := ranks[0]; r < ranks[1]; r++ {
+			lo, hi := l.common(r, windows[me].Lo, windows[me].Hi)
+			total += hi - lo
+		}
+		put := int64(0)
+		for r := ranks[0]; r < ranks[1]; r++ {
+			lo, hi := l.common(r, windows[me].Lo, windows[me].Hi)
+			copyBox(l.rows(out, total, put), l.rows(recv[at:at+from[r]], hi-lo, 0), l.size(hi-lo))
+			put, at = put+hi-lo, at+from[r]
+		}
+	}
+	place(before, [2]int{0, me})
+	place(after, [2]int{me + 1, n})
+	return nil
+}
+
+// Swap is how a tensor lies that is cut along one axis and is to be cut along another: extents are those of the axes
+// before the first of the two, of the first, of those between them, of the second, and the bytes of what is behind it.
+type Swap struct {
+	Dims     [5]int64
+	From, To Blocks
+	Back     bool // it is cut along the second of the axes, and not along the first
+}
+
+// AllToAll cuts a tensor along another axis.
+func AllToAll(c cluster.Comm, s Swap, part, out []byte) error {
+	me, n := c.Rank(), c.Size()
+	f, t := 1, 3
+	if s.Back {
+		f, t = 3, 1
+	}
+	// cut is the extents of what has n elements of the axis that it comes from and m of that it goes to.
+	cut := func(n, m int64) [5]int64 {
+		d := s.Dims
+		d[f], d[t] = n, m
+		return d
+	}
+	bytes := func(d [5]int64) int { return int(d[0] * d[1] * d[2] * d[3] * d[4]) }
+	to, from := make([]int, n), make([]int, n)
+	sends, receives := 0, 0
+	for r := range n {
+		to[r] = bytes(cut(s.From.Len(me), s.To.Len(r)))
+		from[r] = bytes(cut(s.From.Len(r), s.To.Len(me)))
+		sends, receives = sends+to[r], receives+from[r]
+	}
+	send, recv := make([]byte, sends), make([]byte, receives)
+	at := 0
+	for r := range n {
+		size := cut(s.From.Len(me), s.To.Len(r))
+		src := box{bytes: part, dims: cut(s.From.Len(me), s.To.Extent)}
+		src.from[t], _ = s.To.Of(r)
+		copyBox(box{bytes: send[at : at+to[r]], dims: size}, src, size)
+		at += to[r]
+	}
+	if err := c.AllToAll(send, to, recv, from); err != nil {
+		return err
+	}
+	at = 0
+	for r := range n {
+		size := cut(s.From.Len(r), s.To.Len(me))
+		dst := box{bytes: out, dims: cut(s.From.Extent, s.To.Len(me))}
+		dst.from[f], _ = s.From.Of(r)
+		copyBox(dst, box{bytes: recv[at : at+from[r]], dims: size}, size)
+		at += from[r]
+	}
+	return nil
+}
+
+// Take gives a rank the rows at these positions of a tensor that is cut along its first axis; they are there.
+func Take(c cluster.Comm, l Layout, part []byte, at []int64, out []byte) error {
+	n, me := c.Size(), c.Rank()
+	asked := make([][]int64, n) // by rank, which of the positions it has
+	for i, p := range at {
+		if p < 0 || p >= l.Extent {
+			return fmt.Errorf("BUG: position %d of an axis of %d is asked for", p, l.Extent)
+		}
+		asked[p/l.Block] = append(asked[p/l.Block], int64(i))
+	}
+	counts := make([]byte, 8*n)
+	others := make([]byte, 8*n)
+	eight := make([]int, n)
+	for r := range n {
+		eight[r] = 8
+		binary.LittleEndian.PutUint64(counts[8*r:], uint64(len(asked[r])))
+	}
+	if err := c.AllToAll(counts, eight, others, eight); err != nil {
+		return err
+	}
+	ask, hear := make([]int, n), make([]int, n)
+	send, total := []byte{}, 0
+	for r := range n {
+		ask[r] = 8 * len(asked[r])
+		hear[r] = 8 * int(binary.LittleEndian.Uint64(others[8*r:]))
+		total += hear[r]
+		for _, i := range asked[r] {
+			send = binary.LittleEndian.AppendUint64(send, uint64(at[i]))
+		}
+	}
+	wanted := make([]byte, total)
+	if err := c.AllToAll(send, ask, wanted, hear); err != nil {
+		return err
+	}
+	first, end := l.Of(me)
+	reply := make([]byte, 0, total/8*int(l.Inner))
+	for ; len(wanted) > 0; wanted = wanted[8:] {
+		p := int64(binary.LittleEndian.Uint64(wanted))
+		if p < first || p >= end {
+			return fmt.Errorf("BUG: rank %d is asked for position %d, and has %d to %d", me, p, first, end)
+		}
+		reply = append(reply, part[(p-first)*l.Inner:][:l.Inner]...)
+	}
+	for r := range n {
+		hear[r], ask[r] = hear[r]/8*int(l.Inner), ask[r]/8*int(l.Inner)
+	}
+	got := make([]byte, len(at)*int(l.Inner))
+	if err := c.AllToAll(reply, hear, got, ask); err != nil {
+		return err
+	}
+	for r := range n {
+		for _, i := range asked[r] {
+			copy(out[i*l.Inner:][:l.Inner], got)
+			got = got[l.Inner:]
+		}
+	}
+	return nil
+}
+
+// FromPrevious gives what the rank before this one sent by ToNext; rank 0 gets nothing, and out stays as it is.
+func FromPrevious(c cluster.Comm, out []byte) error {
+	if c.Rank() == 0 {
+		return nil
+	}
+	return c.SendRecv(nil, cluster.Nobody, out, c.Rank()-1)
+}
+
+// ToNext sends to the next rank; the last one sends nothing.
+func ToNext(c cluster.Comm, bytes []byte) error {
+	if c.Rank() == c.Size()-1 {
+		return nil
+	}
+	return c.SendRecv(bytes, c.Rank()+1, nil, cluster.Nobody)
+}
+
+// LayoutOf is how a tensor of this shape lies, whose elements have so many bytes.
+func LayoutOf(axis int64, b Blocks, shape []int64, bytes int64) Layout {
+	l := Layout{Outer: 1, Blocks: b, Inner: bytes}
+	for k, n := range shape {
+		if int64(k) < axis {
+			l.Outer *= n
+		} else if int64(k) > axis {
+			l.Inner *= n
+		}
+	}
+	return l
+}
+
+// SwapOf is what AllToAll does to a part of this shape.
+func SwapOf(axis int64, b Blocks, to, toBlock int64, shape []int64, bytes int64) Swap {
+	s := Swap{Dims: [5]int64{1, 1, 1, 1, bytes}, From: b,
+		To: Blocks{Extent: shape[to], Block: toBlock}, Back: to < axis}
+	first, second := min(axis, to), max(axis, to)
+	for k, n := range shape {
+		switch k := int64(k); {
+		case k < first:
+			s.Dims[0] *= n
+		case k > first && k < second:
+			s.Dims[2] *= n
+		case k > second:
+			s.Dims[4] *= n
+		}
+	}
+	return s
+}
+
+// Windows are those of the attribute.
+func Windows(list []int64) []Window {
+	out := make([]Window, len(list)/2)
+	for i := range out {
+		out[i] = Window{Lo: list[2*i], Hi: list[2*i+1]}
+	}
+	return out
+}

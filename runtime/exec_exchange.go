@@ -1,0 +1,190 @@
+package runtime
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"healc/runtime/cluster"
+	"healc/runtime/exchange"
+	"healc/runtime/memory"
+)
+
+// The operations by which ranks exchange parts of tensors (package ir/exchange).
+
+func init() {
+	hostOps["shard_start"] = hostShardStart
+	hostOps["exchange_halo"] = hostHalo
+	hostOps["all_gather"] = hostGather
+	hostOps["exchange_fetch"] = hostFetch
+	hostOps["all_to_all"] = hostAllToAll
+	hostOps["exchange_take"] = hostTake
+	hostOps["from_previous"] = hostFromPrevious
+	hostOps["to_next"] = hostToNext
+}
+
+// cluster is what the ranks of the run talk by.
+func (r *run) cluster() cluster.Comm {
+	if r.env.Cluster == nil {
+		return cluster.Alone()
+	}
+	return r.env.Cluster
+}
+
+// packed is the elements of a view in row-major order. They are where they lie, if they lie so.
+func (fr *frame) packed(v *boundView) ([]byte, error) {
+	a := fr.elements(v)
+	n := a.Size
+	for _, k := range a.Shape {
+		n *= k
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	if a.IsRowMajor() {
+		return unsafe.Slice((*byte)(a.Ptr), n), nil
+	}
+	out := make([]byte, n)
+	dense := memory.Array{Ptr: unsafe.Pointer(&out[0]), Size: a.Size, Shape: a.Shape,
+		Strides: memory.RowMajor(a.Shape)}
+	return out, memory.Move(dense, a)
+}
+
+// into gives fill the bytes of a buffer, in row-major order.
+func (fr *frame) into(buf int, fill func(out []byte) error) error {
+	a := fr.buffer(buf)
+	n := a.Size
+	for _, k := range a.Shape {
+		n *= k
+	}
+	switch {
+	case n == 0:
+		return fill(nil)
+	case a.IsRowMajor():
+		return fill(unsafe.Slice((*byte)(a.Ptr), n))
+	}
+	out := make([]byte, n)
+	if err := fill(out); err != nil {
+		return err
+	}
+	return memory.Move(a, memory.Array{Ptr: unsafe.Pointer(&out[0]), Size: a.Size, Shape: a.Shape,
+		Strides: memory.RowMajor(a.Shape)})
+}
+
+// attr is an attribute that is an integer.
+func (s *boundStep) attr(name string) int64 {
+	n, err := strconv.ParseInt(s.def.Host.Attrs[name], 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: the attribute %s of %s: %v", name, s.def.Host.Name, err))
+	}
+	return n
+}
+
+func (s *boundStep) blocks() exchange.Blocks {
+	return exchange.Blocks{Extent: s.attr("extent"), Block: s.attr("block")}
+}
+
+// layout is how the operand lies, which is cut along this axis.
+func (fr *frame) layout(s *boundStep, axis int64) exchange.Layout {
+	v := &s.views[0]
+	return exchange.LayoutOf(axis, s.blocks(), v.shape, int64(fr.f.bufs[v.buf].dtype.Bytes()))
+}
+
+func hostShardStart(r *run, fr *frame, s *boundStep) error {
+	lo, _ := s.blocks().Of(r.cluster().Rank())
+	*(*int64)(fr.ptrs[s.def.Host.Out[0]]) = lo
+	return nil
+}
+
+func hostHalo(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	var list []int64
+	for _, word := range strings.Fields(strings.Trim(s.def.Host.Attrs["windows"], "[]")) {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return fmt.Errorf("BUG: the windows of an exchange: %w", err)
+		}
+		list = append(list, n)
+	}
+	out := s.def.Host.Out
+	return fr.into(out[0], func(before []byte) error {
+		return fr.into(out[1], func(after []byte) error {
+			return exchange.Halos(r.cluster(), fr.layout(s, s.attr("axis")), x, exchange.Windows(list), before, after)
+		})
+	})
+}
+
+func hostGather(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		return exchange.Gather(r.cluster(), fr.layout(s, s.attr("axis")), x, out)
+	})
+}
+
+func hostFetch(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	at := int64(memory.LoadBits(fr.scalar(&s.views[1]), 8))
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		return exchange.Fetch(r.cluster(), fr.layout(s, s.attr("axis")), x, at, s.attr("size"), out)
+	})
+}
+
+func hostAllToAll(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	v := &s.views[0]
+	swap := exchange.SwapOf(s.attr("axis"), s.blocks(), s.attr("to"), s.attr("to_block"), v.shape,
+		int64(fr.f.bufs[v.buf].dtype.Bytes()))
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		return exchange.AllToAll(r.cluster(), swap, x, out)
+	})
+}
+
+func hostTake(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	list, err := fr.packed(&s.views[1])
+	if err != nil {
+		return err
+	}
+	at := make([]int64, len(list)/8)
+	for i := range at {
+		at[i] = int64(memory.LoadBits(unsafe.Pointer(&list[8*i]), 8))
+	}
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		return exchange.Take(r.cluster(), fr.layout(s, 0), x, at, out)
+	})
+}
+
+func hostFromPrevious(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		copy(out, x)
+		return exchange.FromPrevious(r.cluster(), out)
+	})
+}
+
+func hostToNext(r *run, fr *frame, s *boundStep) error {
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	return exchange.ToNext(r.cluster(), x)
+}

@@ -1,0 +1,181 @@
+// Package shardings runs programs whose tensors are sharded on several ranks of one process, and compares each with
+// the interpreter, on one.
+package shardings
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"healc"
+	"healc/internal/engine"
+	"healc/ir"
+	"healc/lang/types"
+	"healc/tests/random"
+	"healc/tests/sample"
+	"healc/tests/ways"
+)
+
+// sizes are the numbers of ranks.
+var sizes = []int{1, 2, 3, 4, 7}
+
+// programs have a function f, whose parameters are f32 tensors of these shapes.
+var programs = []struct {
+	name, source string
+	shapes       [][]int64
+}{
+	{"sums", `pub fn f[N](x: f32[N] sharded(0)) -> (f32, f32, f32, f32) = (+/(x), */(x), max/(x), mean(x))`,
+		[][]int64{{100003}}},
+	{"sums of rows and columns", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[M], f32[N] sharded(0), f32, f32[M]) =
+    (sum(x, axis = 0), sum(x, axis = 1), +/(x), var(x, axis = 0))`, [][]int64{{3000, 5}}},
+	{"sums along the last axis",
+		`pub fn f[N, M](x: f32[N, M] sharded(1)) -> (f32[M] sharded(0), f32[N]) = (sum(x, axis = 0), sum(x, axis = 1))`,
+		[][]int64{{3, 30011}}},
+	{"16 bits", `pub fn f[N](x: f32[N] sharded(0)) -> (f16, bf16) = (+/(x as f16), mean(x as bf16))`,
+		[][]int64{{9001}}},
+	{"softmax", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = {
+    let e = exp(x .- max/[axis = 1, keep](x));
+    e ./ sum(e, axis = 1, keep = true)
+}`, [][]int64{{37, 100}}},
+	{"positions", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (i32[M], i32[N] sharded(0), i32, i32) =
+    (argmax(x, axis = 0), argmin(x, axis = 1), argmax(x), argmin(x))`, [][]int64{{211, 6}}},
+	{"heat", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = iterate(20, x, |u| {
+    let mut next = u;
+    next[1..N - 1, 1..M - 1] = 0.25 * (u[0..N - 2, 1..M - 1] + u[2..N, 1..M - 1] + u[1..N - 1, 0..M - 2]
+        + u[1..N - 1, 2..M]);
+    next
+})`, [][]int64{{70, 33}}},
+	{"shifts", `pub fn f[N](x: f32[N] sharded(0)) -> (f32[N] sharded(0), f32[N] sharded(0), f32[N] sharded(0)) =
+    (concat([x[3..], x[..3]]), x[.. by -1], concat([x[..N - 7], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]))`,
+		[][]int64{{1000}}},
+	{"products",
+		`pub fn f[N, K, M](a: f32[N, K] sharded(0), b: f32[K, M] sharded(1)) -> (f32[N, M] sharded(0), f32[N, M] sharded(1)) =
+    (a @ b, replicate(a) @ b)`, [][]int64{{50, 40}, {40, 30}}},
+	{"a product by blocks", `pub fn f[N, K](a: f32[K, N] sharded(0), b: f32[K, 7] sharded(0)) -> f32[N, 7] =
+    transpose(a) @[split = 32] b`, [][]int64{{3000, 4}, {3000, 7}}},
+	{"power iteration", `pub fn f[N](a: f32[N, N] sharded(0), v: f32[N]) -> f32[N] sharded(0) = iterate(10, v, |v| {
+    let w = a @ v;
+    w / sqrt(+/(w .* w))
+})`, [][]int64{{60, 60}, {60}}},
+	{"another axis", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(1), f32[M, N] sharded(0)) = {
+    let y = cumsum(reshard(x, 1), axis = 0);
+    (y, transpose(y))
+}`, [][]int64{{130, 70}}},
+	{"in order", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32, f32[M], f32[N, M] sharded(0)) =
+    (cumsum(x, axis = 0), (|a, b| 0.5 * a + b)/(x), (|a, b| 0.5 * a + b)/[axis = 0](x), cumsum(x, axis = 1))`,
+		[][]int64{{101, 3}}},
+	{"sorts",
+		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N, M] sharded(0), i32[N, M] sharded(0)) =
+    (sort(x, axis = 0), sort(x, axis = 1), argsort(x, axis = 0))`, [][]int64{{90, 5}}},
+	{"requests",
+		`pub fn f[N, M](x: f32[N, M] sharded(0), k: f32[N] sharded(0)) -> (f32[N, M] sharded(0), f32[N] sharded(0)) = {
+    let at = clamp(abs(k) * 10.0, 0.0, (N - 1) as f32) as i32;
+    (x[at], replicate(x)[at, 0])
+}`, [][]int64{{90, 5}, {90}}},
+	{"histogram", `pub fn f[N](x: f32[N] sharded(0)) -> (f32[8], f32[20] sharded(0)) = {
+    let at = clamp(abs(x) * 4.0, 0.0, 7.0) as i32;
+    (scatter_add(zeros[f32, 8](), at, x, 0), scatter_add(reshard(zeros[f32, 20](), 0), at, x, 0))
+}`, [][]int64{{1000}}},
+	{"parts", `pub fn f[N, M](x: f32[3 * N, M] sharded(0), i: f32) -> (f32[M], f32[2, M], f32[3 * N, M] sharded(0)) = {
+    let k = 3 + (i as i32) * 0;
+    let mut y = x;
+    y[k] = x[k + 1];
+    y[k + 2..k + 4, 1] = [7.0, 8.0];
+    y[0..3 * N by 3, 2] = x[0..3 * N by 3, 0];
+    (x[k], x[k..k + 2], y)
+}`, [][]int64{{42, 5}, {}}},
+	{"by index", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N] sharded(0)) =
+    (map(|v| if v > 0.0 { sqrt(v) } else { v }, x), tabulate(N, |i| x[i, 1] * (i as f32)))`, [][]int64{{41, 5}}},
+	{"choices", `pub fn f[N](x: f32[N] sharded(0), y: f32[N]) -> f32[N] sharded(0) =
+    if +/(x) > 0.0 { x .* 2.0 } else { y }`, [][]int64{{300}, {300}}},
+	{"made on each rank", `pub fn f[N](x: f32[N] sharded(0)) -> (f32[N] sharded(0), f32[N, N] sharded(1)) = {
+    let i = (0..N) as f32;
+    (x + i, reshard(tabulate(N, N, |a, b| (a * 10 + b) as f32), 1))
+}`, [][]int64{{77}}},
+	{"reshapes",
+		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N * M] sharded(0), f32[M, N] sharded(0), f32[N, 1, M] sharded(0)) =
+    (reshape(x, [N * M]), reshape(x, [M, N]), reshape(x, [N, 1, M]))`, [][]int64{{50, 12}}},
+	{"transforms", `pub fn f[N](x: f32[N, 60] sharded(0), y: f32[N, 60] sharded(0)) -> f32[2, N, 60] sharded(1) =
+    fourier(x, y, 1)`, [][]int64{{9, 60}, {9, 60}}},
+	{"training", `
+fn loss[B, K](w: f32[K], x: f32[B, K] sharded(0), y: f32[B] sharded(0)) -> f32 = {
+    let d = x @[split = 32] w - y;
+    mean(d .* d)
+}
+
+pub fn f[B, K](w: f32[K], x: f32[B, K] sharded(0), y: f32[B] sharded(0)) -> f32[K] =
+    iterate(5, w, |w| w - 0.01 * grad(loss, wrt = w)(w, x, y))`, [][]int64{{5}, {700, 5}, {700}}},
+	{"empty", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[M], f32[N] sharded(0), f32[N, M] sharded(0), f32) =
+    (sum(x, axis = 0), sum(x, axis = 1), x + 1.0, +/(x))`, [][]int64{{0, 5}}},
+	{"fewer rows than ranks",
+		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[M], f32[N] sharded(0), f32[N, M] sharded(0), f32) =
+    (sum(x, axis = 0), max/[axis = 1](x), cumsum(x, axis = 0), +/(x))`, [][]int64{{2, 5}}},
+}
+
+func TestPrograms(t *testing.T) {
+	for k, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			var input []*ir.Array
+			r := rand.New(rand.NewPCG(1, 2))
+			for _, s := range p.shapes {
+				input = append(input, random.Data(r, types.F32, s))
+			}
+			want, err := outcome(p.source, input, engine.Options{Backend: heal.Interp})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, n := range sizes {
+				if testing.Short() && (sample.Today(t)+k+i)%len(sizes) > 1 {
+					continue // each number has its days
+				}
+				for _, w := range ways.Usual(sample.Today(t)+k+i, len(sizes)) {
+					for _, o := range w.Options(t, engine.Options{Threads: 1}) {
+						for rank, got := range onRanks(t, n, p.source, input, o) {
+							if d := random.Diff(want, got); d != "" {
+								t.Errorf("rank %d of %d, %s: %s", rank, n, w, d)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func outcome(source string, input []*ir.Array, opts engine.Options) (*random.Outcome, error) {
+	m, err := engine.Compile(source, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	return random.Call(m, "f", input, 1)
+}
+
+// onRanks is what each of n ranks makes of a program.
+func onRanks(t *testing.T, n int, source string, input []*ir.Array, o engine.Options) []*random.Outcome {
+	t.Helper()
+	comms, err := heal.LocalCluster(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, errs := make([]*random.Outcome, n), make([]error, n)
+	var all sync.WaitGroup
+	for rank, c := range comms {
+		all.Go(func() {
+			o := o
+			o.Cluster = c
+			out[rank], errs[rank] = outcome(source, input, o)
+			if errs[rank] != nil {
+				c.Abort(1, errs[rank].Error())
+				errs[rank] = fmt.Errorf("rank %d of %d: %w", rank, n, errs[rank])
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
