@@ -121,6 +121,27 @@ func TestRankFails(t *testing.T) {
 	}
 }
 
+// TestEarliestFailure: where ranks fail in different places, the first place of the program counts.
+func TestEarliestFailure(t *testing.T) {
+	const src = `@io fn f() = { print(load_npy[i32]("first.npy")); print(load_npy[i32]("second.npy")); }`
+	for _, backend := range []string{CPU, Interp} {
+		d := &diary{files: map[string]*tensor.Tensor{"first.npy": tensor.Scalar[int32](1)}}
+		none := &diary{}
+		for r, err := range asRanks(t, 3, func(c Cluster) error {
+			if c.Rank() == 0 {
+				return callAs(c, backend, src, "f", d) // it fails where it reads the second file
+			}
+			return callAs(c, backend, src, "f", none)
+		}) {
+			var failed *RankError
+			var here *RuntimeError
+			if !errors.As(err, &failed) || failed.Rank != 1 || !failed.Known || errors.As(err, &here) != (r == 1) {
+				t.Errorf("%s: rank %d: %v", backend, r, err)
+			}
+		}
+	}
+}
+
 // TestRanksDisagree: ranks that are not about to do the same say in what they differ.
 func TestRanksDisagree(t *testing.T) {
 	const src = "fn f[N](x: f32[N]) -> f32[N] = x\nfn g[N](x: f32[N]) -> f32[N] = x .+ 1.0\n"

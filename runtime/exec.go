@@ -73,6 +73,7 @@ type RuntimeError struct {
 	Site    abi.Site
 	Message string
 	Err     error // what caused it, for input and output
+	Step    int64 // how many steps had been begun, on the host; 0 where that is not known
 }
 
 func (e *RuntimeError) Error() string {
@@ -247,7 +248,8 @@ type run struct {
 	b   *binding
 
 	stop  *stopper // nil: no kernel had need of it so far
-	taken int64    // steps
+	begun int64    // steps
+	taken int64    // steps, where there is a limit
 	bytes int64    // of tensors
 }
 
@@ -292,14 +294,19 @@ func (f *boundFunc) run(x *Executable, env *Env, b *binding, args []*tensor.Tens
 // execute runs the steps of the function that the outside calls. The tensors of the call have so many bytes.
 func (fr *frame) execute(x *Executable, env *Env, b *binding, bytes int64) error {
 	r := &fr.run
-	r.x, r.env, r.b, r.bytes = x, *env, b, bytes
-	return r.finish(r.do(fr, fr.f.steps, 0))
+	r.x, r.env, r.b, r.bytes, r.begun = x, *env, b, bytes, 0
+	err := r.finish(r.do(fr, fr.f.steps, 0))
+	if failure, ok := err.(*RuntimeError); ok {
+		failure.Step = r.begun
+	}
+	return err
 }
 
 // do runs a list of steps in order.
 func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 	for i := range steps {
 		s := &steps[i]
+		r.begun++
 		if r.counts() {
 			if err := r.count(); err != nil {
 				return err

@@ -41,7 +41,7 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 		}
 		var e *interp.RuntimeError
 		if errors.As(err, &e) {
-			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(e.Span), Message: e.Message, Err: errors.Unwrap(e)}
+			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(e.Span), Message: e.Message, Err: e.Err, Step: e.Step}
 		}
 		return nil, err
 	}

@@ -197,7 +197,12 @@ func (f *Func) together(ctx context.Context, args []*tensor.Tensor, call func() 
 		return err
 	}
 	if err := call(); err != nil { // which waits for the others, but not long
-		return cluster.Settle(f.m.opts.Cluster, cluster.Anywhere, exitCode(err), err)
+		place := uint64(cluster.Anywhere) // ranks take the same steps, so what comes first would also fail first on one
+		var failure *runtime.RuntimeError
+		if errors.As(err, &failure) && failure.Step > 0 {
+			place = uint64(failure.Step)
+		}
+		return cluster.Settle(f.m.opts.Cluster, place, exitCode(err), err)
 	}
 	return meet(func() error { return cluster.Settle(f.m.opts.Cluster, 0, 0, nil) })
 }

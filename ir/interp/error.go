@@ -13,7 +13,12 @@ type RuntimeError struct {
 	Span    diag.Span        // the operation that failed, the zero Span when there is none
 	Kind    scalar.CheckKind // 0 for a failure that is no check: input and output, memory, shapes
 	Message string           // one lower-case clause
+	Err     error            // what caused it, for input and output
+	Step    int64            // how many steps had been taken
 }
+
+// Unwrap returns the cause.
+func (e *RuntimeError) Unwrap() error { return e.Err }
 
 func (e *RuntimeError) Error() string {
 	if !e.Span.Valid() {

@@ -83,7 +83,12 @@ func RunWithin(bounds Bounds, m *ir.Module, entry string, dims map[string]int64,
 	if most := bounds.MaxBytes; most > 0 && most < mc.limit-mc.live {
 		mc.limit, mc.given = most+mc.live, most
 	}
-	return mc.call(f, values, args)
+	out, err := mc.call(f, values, args)
+	var failed *RuntimeError
+	if errors.As(err, &failed) {
+		failed.Step = mc.taken
+	}
+	return out, err
 }
 
 // fits checks the arguments against the parameters.
@@ -221,7 +226,7 @@ func (f *frame) run(s *step) error {
 		if errors.As(err, &already) {
 			return err
 		}
-		return &RuntimeError{Span: s.op.Span, Message: err.Error()}
+		return &RuntimeError{Span: s.op.Span, Message: err.Error(), Err: err}
 	}
 	for i, r := range s.results {
 		f.values[r] = results[i]
