@@ -57,17 +57,71 @@ func (g *gen) parameter(name string, t types.Tensor) {
 
 // declareSharded is a let whose type says what a rank has, and the name of the whole.
 func (g *gen) declareSharded(t types.Tensor) *Node {
-	x, part, whole := g.arrange(t, g.expr(bare(t), 3)), g.name(), g.name()
+	x := g.onParts(bare(t), 2)
+	if x == nil {
+		x = g.expr(bare(t), 3)
+	}
+	x = g.arrange(t, x)
+	part, whole := g.name(), g.name()
 	g.vars = append(g.vars, variable{name: whole, typ: bare(t)})
 	return node(stmt, nil, "    let "+part+": $ = $;\n    let "+whole+" = replicate("+part+");\n", t, x)
 }
 
+// part is an expression of type t that is cut along an axis.
+func (g *gen) part(t types.Tensor, axis, d int) *Node {
+	t.Sharding = types.ShardedAlong(axis)
+	return g.arrange(t, g.expr(bare(t), d))
+}
+
+// onParts is an operation on operands of which ranks have parts; nil where there is none, or none may be here.
+func (g *gen) onParts(t types.Tensor, d int) *Node {
+	if g.p.Seed < ranked || g.deep > 0 || t.IsScalar() {
+		return nil
+	}
+	g.ranks++
+	r := t.Rank()
+	k, j := g.r.IntN(r), g.r.IntN(r)
+	switch g.r.IntN(8) {
+	case 0:
+		return ex(t, fmt.Sprintf("flip($, %d)", j), g.part(t, k, d))
+	case 1:
+		return ex(t, fmt.Sprintf("roll($, %d, %d)", 1-2*g.r.IntN(2), j), g.part(t, k, d))
+	case 2:
+		if r == 2 {
+			u := types.Tensor{Elem: t.Elem, Shape: types.Shape{t.Shape[1], t.Shape[0]}}
+			return ex(t, "transpose($)", g.part(u, k, d))
+		}
+		return ex(t, "where($, $, $)", g.part(of(types.Bool, t), k, d), g.part(t, k, d), g.expr(t, d))
+	}
+	if !t.Elem.IsNumber() {
+		return nil
+	}
+	op := []string{"+", "*", "-"}[g.r.IntN(3)]
+	switch g.r.IntN(6) {
+	case 0:
+		return ex(t, "($ ."+op+" $)", g.part(t, k, d), g.part(t, k, d))
+	case 1:
+		return ex(t, "($ ."+op+" $)", g.expr(t, d), g.part(t, k, d))
+	case 2:
+		return ex(t, fmt.Sprintf("cumsum($, axis = %d)", j), g.part(t, k, d))
+	case 3:
+		return ex(t, fmt.Sprintf("sort($, %d)", j), g.part(t, k, d))
+	case 4:
+		x, y := g.name(), g.name()
+		return ex(t, "map(|"+x+", "+y+"| "+x+" "+op+" "+y+" * "+x+", $, $)", g.part(t, k, d), g.part(t, k, d))
+	}
+	u := types.Tensor{Elem: t.Elem, Shape: insert(t.Shape, j, g.dim())}
+	if !g.fits(u.Shape) {
+		return nil
+	}
+	return ex(t, fmt.Sprintf("%s/[axis=%d]($)", []string{"+", "*"}[g.r.IntN(2)], j), g.part(u, g.r.IntN(r+1), d))
+}
+
 func init() {
 	extend("replicate", func(g *gen, t types.Tensor, d int) *Node {
-		s := g.shard(t)
-		if s.Sharding == types.Replicated {
-			return nil
+		if x := g.onParts(t, d); x != nil {
+			return ex(t, "replicate($)", x)
 		}
-		return ex(t, "replicate($)", g.arrange(s, g.expr(t, d)))
+		return nil
 	})
 }
