@@ -2,6 +2,7 @@ package sources
 
 import (
 	"fmt"
+	"strings"
 
 	"healc/lang/types"
 )
@@ -117,7 +118,27 @@ func (g *gen) onParts(t types.Tensor, d int) *Node {
 	return ex(t, fmt.Sprintf("%s/[axis=%d]($)", []string{"+", "*"}[g.r.IntN(2)], j), g.part(u, g.r.IntN(r+1), d))
 }
 
+// gradientOnParts is the derivative of a function that computes on parts.
+func (g *gen) gradientOnParts(t types.Tensor, d int) *Node {
+	if g.p.Seed < ranked || g.deep > 0 || g.smooth > 0 || t.IsScalar() || !t.Elem.IsFloat() || g.elems(t.Shape) > 1000 {
+		return nil
+	}
+	g.ranks++
+	k, j, x := g.r.IntN(t.Rank()), g.r.IntN(t.Rank()), g.name()
+	f := []string{
+		"+/(replicate(reshard(X .* $, K) .* reshard(X, K)))",
+		"+/(reshard(sin(X), 0) .* reshard($, 0))",
+		"{ let y = reshard(X .* X, K); let z = reshard(y .* $, J); +/(replicate(z) .* X) }",
+		"+/(replicate(sort(reshard(X, K), J)) .* $)",
+		"+/(iterate(3, X, |s| replicate(reshard(s .* $, K))))",
+		"+/(replicate(map(|a, b| a * b, reshard(X, K), reshard($, K))))",
+	}[g.r.IntN(6)]
+	f = strings.NewReplacer("X", x, "K", fmt.Sprint(k), "J", fmt.Sprint(j)).Replace(f)
+	return ex(t, "replicate(grad(|"+x+"| "+f+")($))", g.expr(t, d), g.expr(t, d))
+}
+
 func init() {
+	extend("gradient on parts", func(g *gen, t types.Tensor, d int) *Node { return g.gradientOnParts(t, d) })
 	extend("replicate", func(g *gen, t types.Tensor, d int) *Node {
 		if x := g.onParts(t, d); x != nil {
 			return ex(t, "replicate($)", x)
