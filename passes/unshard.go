@@ -45,6 +45,8 @@ func remove(f *ir.Func, which func(op *ir.Op) bool) int {
 		}
 		b.Ops = kept
 	})
-	ir.Replace(f.Body, with)
+	if len(with) > 0 {
+		ir.Replace(f.Body, with)
+	}
 	return len(with)
 }
