@@ -51,7 +51,7 @@ func TestBugs(t *testing.T) {
 		{"goroutine", func() error {
 			return codegen.Parallel(50, func(int) error { time.Sleep(time.Millisecond); return stumbles() })
 		}, []string{"a rule has no case", "cli.stumbles"}},
-		{"thread", func() error { return (*pool.Pool)(nil).Run(1, 1, 1, func(int64, int64) { _ = stumbles() }) },
+		{"thread", func() error { return (*pool.Pool)(nil).Run(1, 1, 1, false, func(int64, int64) { _ = stumbles() }) },
 			[]string{"a rule has no case", "cli.stumbles"}},
 		{"error", func() error {
 			return errors.New("BUG: libLLVM refuses generated code: x")
