@@ -106,7 +106,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	if m.Observer != nil {
 		m.Observer.Module(m.M)
 	}
-	return m.M.String(), nil
+	return build.Text(m.M), nil
 }
 
 // program is a module with the decisions about its kernels.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"healc/codegen"
+	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/target"
 	"healc/ir/kernel"
@@ -54,7 +55,7 @@ func (s *Shared) Prepare(t codegen.Target, opts Options) (texts []*Prepared, fra
 		for _, f := range p.M.Funcs {
 			frames += arrays(f)
 		}
-		texts = append(texts, &Prepared{km: p.Km, target: t, opts: opts, text: p.M.String()})
+		texts = append(texts, &Prepared{km: p.Km, target: t, opts: opts, text: build.Text(p.M)})
 	}
 	return texts, frames
 }

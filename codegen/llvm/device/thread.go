@@ -67,7 +67,7 @@ func NewDeviceModule(km *kernel.Module, triple string, lines bool, observer emit
 }
 
 // String is the module as text.
-func (d *DeviceModule) String() string { return d.m.M.String() }
+func (d *DeviceModule) String() string { return build.Text(d.m.M) }
 
 // Shared reserves memory that the threads of a block share: n elements of type t, aligned to 16 bytes. It returns the
 // address of the first.
