@@ -10,6 +10,7 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/codegen/llvm"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/ir/kernel"
@@ -65,6 +66,7 @@ func TestRoundings(t *testing.T) {
 // block, not even in a loop that never runs.
 func TestNarrowBlocks(t *testing.T) {
 	opts := engine.Options{Backend: heal.CPU, Threads: 1, Target: codegen.Target{CPU: "x86-64-v4/x86-64-v3"}}
+	var memo llvm.Memo // code for any shape is the same for each block
 	if !slices.Contains(devices.Processors(t), "x86-64-v3") {
 		t.Skip("its instructions are those of AVX2")
 	}
@@ -74,7 +76,7 @@ func TestNarrowBlocks(t *testing.T) {
 	} {
 		for _, block := range []int64{1, 3, 8, 16, 24} {
 			set := 0
-			opts.Debug = pipeline.Debug{AnyShape: strings.Contains(text, "[N, M](")}
+			opts.Debug = pipeline.Debug{AnyShape: strings.Contains(text, "[N, M]("), Memo: &memo}
 			opts.Debug.Reschedule = eachDirective("axpy", &set, func(d *kernel.Directive) {
 				d.Set("block", block).Set("width", 16).Set("rows", 5)
 			})
