@@ -16,6 +16,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
+	"healc/tests/sample"
 	"healc/tests/ways"
 )
 
@@ -182,9 +183,10 @@ func sameSort(want, got *random.Outcome) string {
 	return ""
 }
 
-// TestSorts compiles for lengths that are known; each length meets each type, and each function a fifth of the lengths.
+// TestSorts compiles for lengths that are known. On a day each function has a tenth of the lengths, and each length a
+// tenth of the functions; after ten days all have met, and go on with another kind of rows and another processor.
 func TestSorts(t *testing.T) {
-	step := 5
+	step := sample.Part(10)
 	if testing.Short() {
 		step = 17
 	}
@@ -196,7 +198,8 @@ func TestSorts(t *testing.T) {
 		})
 }
 
-// sortsOfLengths compares the functions of a program, each with one of `step` lengths of rows, with the interpreter.
+// sortsOfLengths compares the functions of a program, each with one of `step` lengths of rows, others on the next day,
+// with the interpreter.
 func sortsOfLengths(t *testing.T, source string, configs []config, step int,
 	input func(name string, m, n int64, kind int, seed uint64) []*ir.Array) {
 	t.Helper()
@@ -209,16 +212,18 @@ func sortsOfLengths(t *testing.T, source string, configs []config, step int,
 	for i := range configs {
 		configs[i].cpu = devices.InTurn(i, configs[i].cpu)
 	}
+	day := sample.Today(t)
+	round := day / step
 	for i, name := range interp.Names() {
 		for j, n := range sortLengths {
-			if (i+j)%step != 0 {
+			if (i+j+day)%step != 0 {
 				continue
 			}
-			kind, seed := (i+j/3)%kindsOfRows, uint64(100*i+j)
-			m := int64(1 + (i+2*j)%4)
+			kind, seed := (i+j/3+round)%kindsOfRows, uint64(100*i+j+10000*round)
+			m := int64(1 + (i+2*j+round)%4)
 			args := input(name, m, n, kind, seed)
 			want := outcome(t, interp, name, seed, args...)
-			c := configs[(i/2+j)%len(configs)]
+			c := configs[(i/2+j+round)%len(configs)]
 			for _, w := range ways.Thorough(i+j/step, 3) {
 				for _, code := range modules.in(c, w) {
 					if d := sameSort(want, outcome(t, code, name, seed, args...)); d != "" {
