@@ -256,6 +256,84 @@ func TestTransformTakes(t *testing.T) {
 	}
 }
 
+// TestTransformRows: rows of one kernel keep the quotients of the row before where they have its table and modulus, and
+// no others.
+func TestTransformRows(t *testing.T) {
+	const n, rows = 128, 8
+	m, errs := kernel.Parse(diag.NewFile("t.kernels", fmt.Sprintf(`kernels "t"
+kernel @rows(in x: i64[%[1]d, %[2]d], in w: i64[2, %[2]d], in c: i64[%[1]d], in p: i64[%[1]d], work z: i64[%[1]d, %[2]d], out fit: bool[%[1]d], work local t: i64[%[3]d]) over %%0 in 0..%[1]d {
+  %%1: i64 = load p[%%0]
+  %%2: i64 = load c[%%0]
+  %%3: bool = transform %[2]d to z[%[2]d*%%0] of x[%[2]d*%%0] by w[%[2]d*%%2] with t[0] modulo %%1
+  store fit[%%0], %%3
+}
+`, rows, n, n/2)))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	asks := *target.MachineOf(codegen.Target{Kind: "cpu"}).Profile // which asks for the next row
+	asks.NTT.Next, asks.NTT.NextResult = 8*n, 8*n
+	r := rand.New(rand.NewPCG(2, 50))
+	for i, cpu := range []string{"", "", "x86-64", "x86-64-v3"} {
+		if cpu != "" && codegenHostIsNotX86 {
+			continue
+		}
+		var opts Options
+		if i == 1 {
+			opts.Profile = &asks
+		}
+		obj, err := CompileWith(m, codegen.Target{Kind: "cpu", CPU: cpu}, libllvm.Object, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := objload.Load(obj, objload.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn, ok := img.Symbol("rows")
+		if !ok {
+			t.Fatal("no kernel")
+		}
+		for _, p := range []uint64{12289, 1<<48 - 1, 1<<50 - 27, 1<<59 - 1} {
+			x, w := make([]uint64, rows*n), make([]uint64, 2*n)
+			for i := range x {
+				x[i] = r.Uint64N(p - 2)
+			}
+			for i := range w {
+				w[i] = r.Uint64N(p - 2)
+			}
+			tables := []uint64{0, 0, 0, 1, 0, 0, 1, 1}
+			moduli := []uint64{p, p, p - 1, p, p, p, p, p}
+			x[4*n+3] = math.MaxUint64 // a row that is not fit
+			check := func(what string, unfit ...int) {
+				t.Helper()
+				out, fit := make([]byte, 8*rows*n+64), make([]byte, 64)
+				keep := [][]byte{bytesOf(types.I64, x), bytesOf(types.I64, w), bytesOf(types.I64, tables),
+					bytesOf(types.I64, moduli), out, fit}
+				var bufs []unsafe.Pointer
+				for _, k := range keep {
+					bufs = append(bufs, ptr(k))
+				}
+				var e abi.Error
+				objload.CallKernel(fn, &bufs[0], nil, 0, rows, &e)
+				got := bitsOf(types.I64, out, rows*n)
+				for i := range rows {
+					if yes := !slices.Contains(unfit, i); yes != (fit[i] != 0) {
+						t.Fatalf("modulo %d on %q, %s: row %d is taken: %v", p, cpu, what, i, !yes)
+					} else if yes && !slices.Equal(got[i*n:(i+1)*n],
+						stages(x[i*n:(i+1)*n], w[tables[i]*n:(tables[i]+1)*n], moduli[i], 0, false)) {
+						t.Fatalf("modulo %d on %q, %s: row %d differs", p, cpu, what, i)
+					}
+				}
+			}
+			check("two tables", 4)
+			w[n+1] = math.MaxUint64
+			check("a factor that is no residue", 3, 4, 6, 7)
+		}
+		img.Close()
+	}
+}
+
 // TestDoubleProducts holds a product of doubles to its bound, for the largest moduli and numbers.
 func TestDoubleProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 50))

@@ -16,7 +16,7 @@ type Line struct {
 // All elements are i64. Size is a power of two from MinTransform on; P is positive, and Scale in [0, P). When P is not
 // below TransformLimit, or an element of Source, Times or Table is not in [0, P), the bool ID is false and Data has no
 // meaning, unless the transform was that of the elements' residues; otherwise it is true. Spare has Size/2 elements, in
-// which generated code keeps what it likes.
+// which generated code keeps what it likes, for the rows that follow as well.
 type Transform struct {
 	ID                         Ref
 	Data, Source, Table, Spare Line

@@ -48,6 +48,7 @@ func (n *Ntt) blocks(lo, hi value.Value, many int64) {
 		for c := range x {
 			for m := range x[c] {
 				n.store(n.data, at(c, m), x[c][m].v)
+				n.fetchNext(at(c, m))
 			}
 		}
 		return nil

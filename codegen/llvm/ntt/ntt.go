@@ -152,14 +152,15 @@ func transform(g *emit.Func, s *kernel.Transform) {
 	if s.Inverse {
 		scale = g.Uniform(s.Scale)
 	}
-	args = append(args, p, scale)
+	args = append(args, p, scale, quotientsOf(g, s))
+	next := rowsFollow(g, s)
 	done := g.NewBlock()
 	var results []*lir.Incoming
 	for _, k := range nttKinds {
 		if !k.suits(g.Machine) {
 			continue
 		}
-		f := nttFunc(g.Module, k, s.Size, s.Inverse, s.Times != nil)
+		f := nttFunc(g.Module, k, s.Size, s.Inverse, s.Times != nil, next)
 		yes, no := g.NewBlock(), g.NewBlock()
 		g.Cur.NewCondBr(g.Cur.NewICmp(enum.IPredULT, p, build.Int(build.I64, k.limit)), yes, no)
 		results = append(results, lir.NewIncoming(yes.NewCall(f, args...), yes))
@@ -173,7 +174,7 @@ func transform(g *emit.Func, s *kernel.Transform) {
 }
 
 // nttFunc is the function for a kind of modulus, made once.
-func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.Func {
+func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product, next bool) *lir.Func {
 	name := fmt.Sprintf("ntt.%d.%s", size, k.name)
 	if inverse {
 		name = fmt.Sprintf("intt.%d.%s", size, k.name)
@@ -182,6 +183,9 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 	if product {
 		name += ".product"
 		lines = append(lines, "times")
+	}
+	if next {
+		name += ".next"
 	}
 	var ps []*lir.Param
 	for _, n := range lines {
@@ -192,8 +196,10 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 	ps[2].Attrs = append(ps[2].Attrs, enum.ParamAttrNoAlias, enum.ParamAttrReadOnly)
 	ps[3].Attrs = append(ps[3].Attrs, enum.ParamAttrNoAlias)
 	p, scale := lir.NewParam("p", build.I64), lir.NewParam("scale", build.I64)
-	ps = append(ps, p, scale)
-	again := func(m *emit.Module) { nttFunc(m, k, size, inverse, product) }
+	kept := lir.NewParam("kept", build.I64Ptr)
+	kept.Attrs = append(kept.Attrs, enum.ParamAttrNoCapture, enum.ParamAttrNoAlias)
+	ps = append(ps, p, scale, kept)
+	again := func(m *emit.Module) { nttFunc(m, k, size, inverse, product, next) }
 	fn, fresh := m.SharedFunc(name, build.I1, ps, again)
 	if !fresh {
 		return fn
@@ -203,7 +209,7 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 		lir.AttrString("stackrealign"))
 	g := m.NewFunc(fn, nil)
 	n := &Ntt{Func: g, NttKind: k, size: size, inverse: inverse, w: max(m.Machine.VectorBits/64, 2),
-		data: ps[0], source: ps[1], table: ps[2], spare: ps[3], regs: 8, rows: 8}
+		data: ps[0], source: ps[1], table: ps[2], spare: ps[3], kept: kept, next: next, regs: 8, rows: 8}
 	if product {
 		n.factors = ps[4]
 	}
@@ -229,8 +235,11 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 		n.nttArith = &nttWords{Ntt: n}
 	}
 	n.constants(p, scale)
+	n.missingQuotients(p)
 	n.run()
-	g.Cur.NewRet(n.fit(p))
+	fit := n.fit(p)
+	n.noteQuotients(p, fit)
+	g.Cur.NewRet(fit)
 	g.Close()
 	return fn
 }
@@ -251,6 +260,8 @@ type Ntt struct {
 	second                     int
 	data, source, table, spare value.Value
 	factors                    value.Value // of the source, or nil
+	kept                       value.Value // Note [Quotients of several rows]
+	next                       bool        // Note [The row that follows]
 }
 
 func (n *Ntt) vector() lt.Type { return build.Vector(build.I64, n.w) }
@@ -291,7 +302,6 @@ type nttPass struct {
 
 // run writes all passes.
 func (n *Ntt) run() {
-	n.quotients()
 	most := bits.Len(uint(n.regs)) - 1
 	if n.double && n.w*8 < 64 {
 		// Neighbouring vectors, so that a pass goes through whole lines of the cache: more streams than there are
@@ -400,26 +410,6 @@ func (n *Ntt) part(i int, at value.Value, parts int64) {
 		here()
 		n.part(i+1, at, parts)
 	}
-}
-
-// quotients fills the spare memory for the factors that all elements of a vector share.
-func (n *Ntt) quotients() {
-	count := n.size / int64(n.w)
-	if n.short { // and for those of some neighbours in a vector
-		count = n.size / 2
-	}
-	each := int64(n.w)
-	if n.single { // a few side by side
-		each = min(4*each, count)
-	}
-	n.For(build.Int(build.I64, 0), build.Int(build.I64, count), each, nil,
-		func(i value.Value, _ []value.Value) []value.Value {
-			for k := int64(0); k < each; k += int64(n.w) {
-				at := n.Add(i, build.Int(build.I64, k))
-				n.keep(at, n.withQuotient(n.tabled(n.load(n.table, at)), true))
-			}
-			return nil
-		})
 }
 
 // read is the vector at a place of the data, or of the source in the first pass.

@@ -119,10 +119,12 @@ type Matmul struct {
 
 // NTT is about number theoretic transforms.
 type NTT struct {
-	Ahead    int
-	Together int
-	Words    int
-	Alike    int
+	Ahead      int
+	Together   int
+	Words      int
+	Alike      int
+	Next       int
+	NextResult int
 }
 
 // Sort is about sorting in vectors.

@@ -43,5 +43,6 @@ var experiments = []experiment{
 	{[]string{"matmul.vector_turns"}, []int{1, 2, 4}, []string{"matrix_vector"}},
 	{[]string{"ntt.alike"}, []int{0, 1}, []string{"transforms"}},
 	{[]string{"ntt.ahead"}, []int{256, 1024, 4096}, []string{"transforms"}},
+	{[]string{"ntt.next"}, []int{0, 1 << 18}, []string{"transforms"}},
 	{[]string{"ntt.together"}, []int{1, 4, 16, 64}, []string{"transforms"}},
 }

@@ -75,6 +75,8 @@ ntt.ahead = 1024
 ntt.together = 16
 ntt.words = 0
 ntt.alike = 0
+ntt.next = 0
+ntt.next_result = 0
 sort.ahead = 512
 sort.sampled = 2048
 
