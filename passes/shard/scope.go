@@ -68,44 +68,6 @@ func (w *rewriter) loop(op *ir.Op) {
 	w.emit(op, args, attrsOf(op), []*ir.Block{body})
 }
 
-// tabulate writes a tabulate along whose index the tensors that it reads are cut.
-func (w *rewriter) tabulate(op *ir.Op) {
-	axis := w.of(op.Results[0])
-	if axis == whole {
-		w.copied(op)
-		return
-	}
-	from := op.Regions[0]
-	first := w.cast(w.start(w.blocksOf(op.Type().Shape[axis])), types.I32)
-	body := &ir.Block{}
-	inner := &ir.Builder{Block: body, Span: op.Span}
-	var local *ir.Value
-	for k, p := range from.Params {
-		v := body.Param(p.Name, p.Type, p.Span)
-		if k == axis {
-			local = v
-			v = inner.Emit(ops.Add, nil, v, first)
-		}
-		w.clone.Values[p] = v
-	}
-	for _, in := range from.Ops {
-		c, err := w.clone.Op(in)
-		if err != nil {
-			panic("BUG: copying without substitution: " + err.Error())
-		}
-		if in.Def == ops.Index && w.of(in.Args[0]) != whole {
-			k := slices.Index(in.Ints("axes"), int64(w.of(in.Args[0])))
-			c.Args = slices.Clone(c.Args)
-			c.Args[1+k] = local
-		}
-		body.Ops = append(body.Ops, c)
-	}
-	body.Yields = w.clone.ValueList(from.Yields)
-	shape := slices.Clone(op.Dims("shape"))
-	shape[axis] = types.Lit(w.mine(shape[axis]))
-	w.emit(op, nil, ir.A{"shape": shape}, []*ir.Block{body})
-}
-
 // carry writes what goes strictly in order along the axis that is cut: the state comes from the rank before, goes
 // through the elements of this one, and goes to the next.
 func (w *rewriter) carry(op *ir.Op) {

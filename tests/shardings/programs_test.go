@@ -88,6 +88,11 @@ var programs = []struct {
 }`, [][]int64{{42, 5}, {}}},
 	{"by index", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N] sharded(0)) =
     (map(|v| if v > 0.0 { sqrt(v) } else { v }, x), tabulate(N, |i| x[i, 1] * (i as f32)))`, [][]int64{{41, 5}}},
+	{"near an index", `
+pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N - 3] sharded(0), f32[N] sharded(0)) = {
+    let y = tabulate(N, M, |i, j| if i > 0 && i < N - 1 { x[i - 1, j] + x[i + 1, j] * x[i, 0] } else { x[i, j] });
+    (y, tabulate(N - 3, |i| y[i + 3, 1] - x[i, 0]), tabulate(N, |i| if i > 4 { sum(x[i - 5, ..]) } else { 1.0 }))
+}`, [][]int64{{41, 5}}},
 	{"choices", `pub fn f[N](x: f32[N] sharded(0), y: f32[N]) -> f32[N] sharded(0) =
     if +/(x) > 0.0 { x .* 2.0 } else { y }`, [][]int64{{300}, {300}}},
 	{"made on each rank", `pub fn f[N](x: f32[N] sharded(0)) -> (f32[N] sharded(0), f32[N, N] sharded(1)) = {
