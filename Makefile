@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate hashes exhaustive ptxas clean
 
 all: build
 
@@ -31,6 +31,9 @@ check: setup ## the everyday: everything before code generation, and a sample of
 
 test-long: mpi ## the whole of all sweeps, which takes hours
 	HEAL_TEST_LONG=1 GOGC=300 go test -vet=off -timeout 0 ./...
+
+hashes: setup ## docs/one-answer.md: hashes of programs over ranks, threads, instruction sets and backends
+	go test -vet=off ./tests/shardings -run TestHashes -hashes
 
 # What runs on a device, beside the interpreter and the CPU.
 DEVICE_TESTS = . ./stdlib ./tests/lang ./tests/programs ./tests/run ./tests/random ./tests/residues ./tests/modular ./tests/transcripts ./codegen/gpu/...

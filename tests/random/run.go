@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"healc"
@@ -118,6 +119,17 @@ func Diff(want, got *Outcome) string {
 		}
 	}
 	return ""
+}
+
+// OneNaN is the elements of an array with one NaN for all: which of them a result is, is not specified.
+func OneNaN(a *ir.Array) []uint64 {
+	out := slices.Clone(a.Bits)
+	for i, b := range out {
+		if isNaN(a.DType, b) {
+			out[i] = math.MaxUint64
+		}
+	}
+	return out
 }
 
 func isNaN(d types.DType, b uint64) bool {

@@ -21,11 +21,23 @@ import (
 // sizes are the numbers of ranks.
 var sizes = []int{1, 2, 3, 4, 7}
 
-// programs have a function f, whose parameters are f32 tensors of these shapes.
-var programs = []struct {
+// program has a function f, whose parameters are f32 tensors of these shapes.
+type program struct {
 	name, source string
 	shapes       [][]int64
-}{
+}
+
+// input is arguments for the function, the same ones each time.
+func (p program) input() []*ir.Array {
+	r := rand.New(rand.NewPCG(1, 2))
+	var out []*ir.Array
+	for _, s := range p.shapes {
+		out = append(out, random.Data(r, types.F32, s))
+	}
+	return out
+}
+
+var programs = []program{
 	{"sums", `pub fn f[N](x: f32[N] sharded(0)) -> (f32, f32, f32, f32) = (+/(x), */(x), max/(x), mean(x))`,
 		[][]int64{{100003}}},
 	{"sums of rows and columns", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[M], f32[N] sharded(0), f32, f32[M]) =
@@ -122,11 +134,7 @@ pub fn f[B, K](w: f32[K], x: f32[B, K] sharded(0), y: f32[B] sharded(0)) -> f32[
 func TestPrograms(t *testing.T) {
 	for k, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
-			var input []*ir.Array
-			r := rand.New(rand.NewPCG(1, 2))
-			for _, s := range p.shapes {
-				input = append(input, random.Data(r, types.F32, s))
-			}
+			input := p.input()
 			want, err := outcome(p.source, input, engine.Options{Backend: heal.Interp})
 			if err != nil {
 				t.Fatal(err)
