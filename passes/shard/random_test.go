@@ -17,6 +17,7 @@ import (
 	"healc/passes/shard"
 	"healc/runtime/cluster/mesh"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 // scattered cuts parameters and values of a program along axes that are drawn.
@@ -61,18 +62,23 @@ func scattered(r *rand.Rand, f *ir.Func) {
 	}
 }
 
-// TestRandomShardings: programs whose values are cut at random have the same bits on any number of ranks.
+// TestRandomShardings: programs whose values are cut at random have the same bits on any number of ranks. Others are
+// drawn every day; HEAL_TEST_SHARD_SEED names one.
 func TestRandomShardings(t *testing.T) {
-	n, from := uint64(600), uint64(1<<24)
-	if testing.Short() {
-		n = 120
+	n := uint64(300)
+	switch {
+	case sample.All():
+		n = 5000
+	case testing.Short():
+		n = 100
 	}
+	from := 1<<24 + uint64(sample.Today(t))*5000
 	if s := os.Getenv("HEAL_TEST_SHARD_SEED"); s != "" {
-		from, _ = strconv.ParseUint(s, 10, 64)
+		var err error
+		if from, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
 		n = 1
-	}
-	if s := os.Getenv("HEAL_TEST_SHARD_N"); s != "" {
-		n, _ = strconv.ParseUint(s, 10, 64)
 	}
 	counts := map[string]int{}
 	for seed := from; seed < from+n; seed++ {
@@ -80,7 +86,9 @@ func TestRandomShardings(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
-	t.Log(counts)
+	if n > 1 && (counts["runs"] < int(n) || counts["failed"] > counts["runs"]/2) {
+		t.Errorf("of %d programs these were run: %v", n, counts)
+	}
 }
 
 func tryProgram(seed uint64, counts map[string]int) (err error) {
