@@ -243,7 +243,8 @@ func without(axes []int64, s int) int {
 	return out
 }
 
-// reshape is the axis of the result of a reshape that begins where the axis does that the operand is cut along.
+// reshape is the axis of the result of a reshape that begins where the axis does that the operand is cut along. Of an
+// axis of one element, such as `x[1]` reads, which the result has not, all ranks get the element.
 func (p *placement) reshape(op *ir.Op) int {
 	x := op.Args[0]
 	s := p.of(x)
@@ -251,7 +252,7 @@ func (p *placement) reshape(op *ir.Op) int {
 	outer, err := from[:s].Elems()
 	for k := range to {
 		n, errTo := to[:k].Elems()
-		if err == nil && errTo == nil && n.Equal(outer) && (!to[k].IsConst(1) || from[s].IsConst(1)) {
+		if err == nil && errTo == nil && n.Equal(outer) && to[k].IsConst(1) == from[s].IsConst(1) {
 			return k
 		}
 	}

@@ -123,8 +123,9 @@ func (p *placement) tabulate(op *ir.Op) {
 			}
 		}
 		if why != "" {
-			p.fail(op, "read it at an index plus a constant, as all that is sharded, or gather it by `replicate(x)`",
-				"the function reads a sharded tensor, %s, far from its index: %s", typed(v.Type, s), why)
+			p.fail(op, "read all that is sharded at one index plus a constant, move it by slices, or gather it "+
+				"by `replicate(x)`", "the function reads a sharded tensor, %s, far from its index: %s",
+				typed(v.Type, s), why)
 			p.results(op, whole)
 			return
 		}

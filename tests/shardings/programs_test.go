@@ -100,6 +100,11 @@ var programs = []program{
 }`, [][]int64{{42, 5}, {}}},
 	{"by index", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N] sharded(0)) =
     (map(|v| if v > 0.0 { sqrt(v) } else { v }, x), tabulate(N, |i| x[i, 1] * (i as f32)))`, [][]int64{{41, 5}}},
+	{"rows by number", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[M], f32[N, M] sharded(0)) = {
+    let mut y = x;
+    y[0] = x[1] + x[2 - 2 + 7];
+    (y, x[3] - x[N - 1], x .* x[5])
+}`, [][]int64{{41, 5}}},
 	{"near an index", `
 pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N - 3] sharded(0), f32[N] sharded(0)) = {
     let y = tabulate(N, M, |i, j| if i > 0 && i < N - 1 { x[i - 1, j] + x[i + 1, j] * x[i, 0] } else { x[i, j] });
