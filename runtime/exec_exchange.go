@@ -82,7 +82,11 @@ func (s *boundStep) attr(name string) int64 {
 }
 
 func (s *boundStep) blocks() exchange.Blocks {
-	return exchange.Blocks{Extent: s.attr("extent"), Block: s.attr("block")}
+	b := exchange.Blocks{Extent: s.attr("extent"), Block: s.attr("block")}
+	if s.def.Host.Attrs["origin"] != "" {
+		b.Origin = s.attr("origin")
+	}
+	return b
 }
 
 // layout is how the operand lies, which is cut along this axis.

@@ -24,7 +24,9 @@ func comm(c ir.EvalContext) cluster.Comm {
 var (
 	attrAxis   = ir.AttrDef{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is cut"}
 	attrExtent = ir.AttrDef{Name: "extent", Kind: ir.AttrInt, Doc: "the extent of that axis, of all ranks together"}
-	attrBlock  = ir.AttrDef{Name: "block", Kind: ir.AttrInt, Doc: "how many elements of it a rank has"}
+	attrOrigin = ir.AttrDef{Name: "origin", Kind: ir.AttrInt, Optional: true,
+		Doc: "how many elements of the first block are before the axis begins"}
+	attrBlock = ir.AttrDef{Name: "block", Kind: ir.AttrInt, Doc: "how many elements of it a rank has"}
 )
 
 // broken is a broken type rule.
@@ -56,7 +58,7 @@ var Start = ir.Declare("shard_start")
 var _ = ir.Define(Start, ir.OpDef{
 	Class: ir.Host, Traits: ir.Partial, Sharding: ir.ShardWhole,
 	Summary: "The first element of an axis that this rank has.",
-	Attrs:   []ir.AttrDef{attrExtent, attrBlock},
+	Attrs:   []ir.AttrDef{attrExtent, attrBlock, attrOrigin},
 	Infer: func([]types.Tensor, ir.Attrs, []*ir.Block) ([]types.Tensor, error) {
 		return []types.Tensor{types.Scalar(types.I64)}, nil
 	},
@@ -78,6 +80,7 @@ var _ = exchangeOp(Halo, ir.OpDef{
 		{Name: "windows", Kind: ir.AttrInts, Doc: "of each rank, the first element that it wants, and where they end"},
 		{Name: "before", Kind: ir.AttrInt, Doc: "how many elements this rank gets of those before it"},
 		{Name: "after", Kind: ir.AttrInt, Doc: "how many it gets of those behind it"},
+		attrOrigin,
 	},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		axis := attrs[0].(int64)
@@ -240,7 +243,11 @@ func withExtent(t types.Tensor, axis, n int64) types.Tensor {
 }
 
 func blocks(op *ir.Op) exchange.Blocks {
-	return exchange.Blocks{Extent: op.Int("extent"), Block: op.Int("block")}
+	b := exchange.Blocks{Extent: op.Int("extent"), Block: op.Int("block")}
+	if op.Def == Halo || op.Def == Start {
+		b.Origin = op.Int("origin")
+	}
+	return b
 }
 
 func layout(op *ir.Op, x *ir.Array) exchange.Layout {

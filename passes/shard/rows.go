@@ -22,7 +22,7 @@ func (w *rewriter) rows(op *ir.Op) {
 		}
 		out := w.b.EmitOp(op.Def, attrsOf(op), args, nil)
 		for i, r := range op.Results {
-			w.becomes(r, w.cutOut(out.Results[i], s))
+			w.becomes(r, w.cutOut(out.Results[i], s, w.blocksOf(r.Type.Shape[s])))
 		}
 		return
 	}
@@ -40,7 +40,7 @@ func (w *rewriter) rows(op *ir.Op) {
 		case i < data:
 			args[i] = w.part(a, s)
 		case s == channels && i < len(op.Args)-1: // a row of a table for each channel; the last is positions
-			args[i] = w.cutOut(w.whole(a), 0)
+			args[i] = w.cutOut(w.whole(a), 0, w.blocksOf(a.Type.Shape[0]))
 		default:
 			args[i] = w.whole(a)
 		}
@@ -223,7 +223,7 @@ func (w *rewriter) replace(op *ir.Op, local *ir.Value, at []*ir.Value, attrs ir.
 	if w.of(v) == whole {
 		fresh = w.slice(fresh, s, mine.Lo, mine.Hi-mine.Lo)
 	} else {
-		fresh = w.window(fresh, s, w.blocks(v), want)
+		fresh = w.window(fresh, s, w.cutAs(v), want)
 	}
 	if mine.Lo == mine.Hi { // positions on other axes are checked all the same
 		for i, a := range op.Ints("axes") {

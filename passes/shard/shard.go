@@ -49,7 +49,8 @@ func Run(m *ir.Module, ranks Ranks) error {
 		if err := p.list.Err(); err != nil {
 			return err
 		}
-		w := &rewriter{placement: p, m: m, ranks: ranks, clone: ir.NewCloner(), b: &ir.Builder{Block: &ir.Block{}}}
+		w := &rewriter{placement: p, m: m, ranks: ranks, inner: map[*ir.Value]parts.Blocks{}, clone: ir.NewCloner(),
+			b: &ir.Builder{Block: &ir.Block{}}}
 		m.Funcs[i] = w.function(f)
 	}
 	return nil
@@ -91,9 +92,11 @@ type rewriter struct {
 	ranks Ranks
 	clone *ir.Cloner // its Values are what became of values: the parts of what is cut
 	b     *ir.Builder
-	// In the block and those around it: what was gathered, and what several slices are taken of.
-	known    []map[*ir.Value]*ir.Value
-	together []map[*ir.Value]*shared
+	// How values are cut that are not by CutFor of their extent: inner parts of others (Note [Inner parts]).
+	inner map[*ir.Value]parts.Blocks
+	// In the block and those around it: what was gathered, and cut as usual, and what several slices are taken of.
+	known, usual []map[*ir.Value]*ir.Value
+	together     []map[*ir.Value]*shared
 }
 
 func (w *rewriter) function(f *ir.Func) *ir.Func {
@@ -112,6 +115,7 @@ func (w *rewriter) function(f *ir.Func) *ir.Func {
 // ops writes the operations of a block into the current one.
 func (w *rewriter) ops(b *ir.Block) {
 	w.known = append(w.known, map[*ir.Value]*ir.Value{})
+	w.usual = append(w.usual, map[*ir.Value]*ir.Value{})
 	w.together = append(w.together, w.share(b))
 	for _, op := range b.Ops {
 		w.b.Span = op.Span
@@ -121,7 +125,8 @@ func (w *rewriter) ops(b *ir.Block) {
 
 // end forgets what was gathered in the block that ops wrote.
 func (w *rewriter) end() {
-	w.known, w.together = w.known[:len(w.known)-1], w.together[:len(w.together)-1]
+	n := len(w.known) - 1
+	w.known, w.usual, w.together = w.known[:n], w.usual[:n], w.together[:n]
 }
 
 // becomes says what became of a result: the whole, or the part of this rank.
@@ -152,11 +157,75 @@ func (w *rewriter) part(v *ir.Value, axis int) *ir.Value {
 	case axis == whole:
 		return w.whole(v)
 	case a == axis:
-		return w.clone.Value(v)
+		return w.asUsual(v)
 	case a != whole:
 		panic("BUG: a value that is cut along an axis is wanted along another")
 	}
-	return w.cutOut(w.clone.Value(v), axis)
+	x := w.clone.Value(v)
+	return w.cutOut(x, axis, w.blocksOf(x.Type.Shape[axis]))
+}
+
+// Note [Inner parts]: the points of a stencil are slices that leave out an element at each end, or more, of an axis
+// that is cut, and what is made of them replaces the inner part of a tensor that is cut likewise. If that part were cut
+// by its own extent, each rank would compute rows of which its neighbour has the place, and send them. So a slice that
+// leaves out few elements is cut where its operand is, as if it were the middle of it, and so is what is computed of it
+// element by element. All other operations take it cut as usual.
+
+// cutAs is how a value lies that is cut.
+func (w *rewriter) cutAs(v *ir.Value) parts.Blocks {
+	if b, ok := w.inner[v]; ok {
+		return b
+	}
+	return w.blocks(v)
+}
+
+// isCut says how the part of a value is cut that the program of the rank has.
+func (w *rewriter) isCut(v *ir.Value, b parts.Blocks) {
+	if b != w.blocks(v) {
+		w.inner[v] = b
+	}
+}
+
+// asUsual is the part of a value that this rank has where it is cut as usual.
+func (w *rewriter) asUsual(v *ir.Value) *ir.Value {
+	b, ok := w.inner[v]
+	if !ok {
+		return w.clone.Value(v)
+	}
+	for _, usual := range w.usual {
+		if x := usual[v]; x != nil {
+			return x
+		}
+	}
+	x := w.recut(w.clone.Value(v), w.of(v), b, w.blocks(v))
+	w.usual[len(w.usual)-1][v] = x
+	return x
+}
+
+// partBy is part for what is cut by these blocks.
+func (w *rewriter) partBy(v *ir.Value, axis int, b parts.Blocks) *ir.Value {
+	if w.of(v) == whole {
+		return w.cutOut(w.clone.Value(v), axis, b)
+	}
+	return w.recut(w.clone.Value(v), axis, w.cutAs(v), b)
+}
+
+// elements writes an operation element by element.
+func (w *rewriter) elements(op *ir.Op) {
+	axis := w.of(op.Results[0])
+	b := w.blocksOf(op.Type().Shape[axis])
+	for _, a := range op.Args {
+		if inner, ok := w.inner[a]; ok {
+			b = inner
+			break
+		}
+	}
+	args := make([]*ir.Value, len(op.Args))
+	for i, a := range op.Args {
+		args[i] = w.partBy(a, axis, b)
+	}
+	w.emit(op, args, attrsOf(op), nil)
+	w.isCut(op.Result(), b)
 }
 
 // whole is all of v, on every rank.
@@ -170,7 +239,7 @@ func (w *rewriter) whole(v *ir.Value) *ir.Value {
 			return g
 		}
 	}
-	g := w.gather(x, axis, w.blocks(v))
+	g := w.gather(w.asUsual(v), axis, w.blocks(v))
 	w.known[len(w.known)-1][v] = g
 	return g
 }
@@ -182,42 +251,48 @@ func (w *rewriter) gather(x *ir.Value, axis int, b parts.Blocks) *ir.Value {
 
 // start is where this rank's part of an axis begins, as an i64.
 func (w *rewriter) start(b parts.Blocks) *ir.Value {
-	return w.b.Emit(exchange.Start, ir.A{"extent": b.Extent, "block": b.Block})
+	return w.b.Emit(exchange.Start, withOrigin(ir.A{"extent": b.Extent, "block": b.Block}, b))
+}
+
+func withOrigin(attrs ir.A, b parts.Blocks) ir.A {
+	if b.Origin != 0 {
+		attrs["origin"] = b.Origin
+	}
+	return attrs
 }
 
 // cutOut is this rank's part of what every rank has. What is computed element by element is computed for the part.
-func (w *rewriter) cutOut(x *ir.Value, axis int) *ir.Value {
+func (w *rewriter) cutOut(x *ir.Value, axis int, b parts.Blocks) *ir.Value {
 	d := x.Type.Shape[axis]
-	n := w.mine(d)
+	n := b.Len(w.ranks.Rank)
 	if n == literal(d) {
 		return x
 	}
-	at := x.Type.Shape[axis:]
 	if op := x.Def; op != nil {
 		switch {
 		case op.Def.Class == ir.Pointwise && !op.MayFail() && len(op.Args) > 0 && cheap(op):
 			args := make([]*ir.Value, len(op.Args))
 			for i, a := range op.Args {
-				args[i] = w.cutOut(a, axis)
+				args[i] = w.cutOut(a, axis, b)
 			}
 			return w.b.EmitOp(op.Def, attrsOf(op), args, nil).Result()
 		case op.Def == ops.Broadcast:
 			from := op.Args[0]
 			k := axis - (x.Type.Rank() - from.Type.Rank())
 			if k >= 0 && !from.Type.Shape[k].IsConst(1) {
-				from = w.cutOut(from, k)
+				from = w.cutOut(from, k, b)
 			}
 			shape := slices.Clone(x.Type.Shape)
 			shape[axis] = types.Lit(n)
 			return w.b.Emit(ops.Broadcast, ir.A{"shape": shape}, from)
 		case op.Def == ops.Iota:
-			first := w.b.Emit(ops.Cast, ir.A{"to": types.I32}, w.start(w.blocksOf(at[0])))
+			first := w.b.Emit(ops.Cast, ir.A{"to": types.I32}, w.start(b))
 			local := w.b.Emit(ops.Iota, ir.A{"start": op.Dim("start"), "extent": types.Lit(n)})
 			return w.b.Emit(ops.Add, nil, local, w.b.Emit(ops.Broadcast, ir.A{"shape": local.Type.Shape}, first))
 		}
 	}
 	return w.b.Emit(ops.DynamicSlice, ir.A{"axes": []int64{int64(axis)}, "sizes": types.Shape{types.Lit(n)}}, x,
-		w.start(w.blocksOf(d)))
+		w.start(b))
 }
 
 // cheap reports that the element of an operation is better computed again than read.
@@ -394,7 +469,7 @@ func (w *rewriter) op(op *ir.Op) {
 	}
 	switch op.Def.Sharding {
 	case ir.ShardElements:
-		w.along(op, w.of(op.Results[0]), attrsOf(op))
+		w.elements(op)
 	case ir.ShardView:
 		w.view(op)
 	case ir.ShardReduce:
@@ -436,6 +511,6 @@ func (w *rewriter) mark(op *ir.Op) {
 	}
 	b, t := w.blocks(x), w.blocksOf(x.Type.Shape[to])
 	out := w.b.Emit(exchange.AllToAll, ir.A{"axis": int64(from), "extent": b.Extent, "block": b.Block, "to": int64(to),
-		"to_block": t.Block, "size": t.Len(w.ranks.Rank)}, w.clone.Value(x))
+		"to_block": t.Block, "size": t.Len(w.ranks.Rank)}, w.part(x, from))
 	w.becomes(op.Results[0], out)
 }

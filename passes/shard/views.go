@@ -81,7 +81,7 @@ func (w *rewriter) reshape(op *ir.Op) {
 
 // scaled is how an axis is cut each of whose elements is n.
 func scaled(b parts.Blocks, n int64) parts.Blocks {
-	return parts.Blocks{Extent: b.Extent * n, Block: max(b.Block*n, 1)}
+	return parts.Blocks{Extent: b.Extent * n, Block: max(b.Block*n, 1), Origin: b.Origin * n}
 }
 
 func elems(s types.Shape) int64 {
@@ -106,30 +106,43 @@ func (w *rewriter) sliced(op *ir.Op) {
 	s := w.of(x)
 	starts, steps, shape := slices.Clone(op.Dims("starts")), slices.Clone(op.Ints("steps")),
 		slices.Clone(op.Dims("shape"))
-	v := w.part(x, s)
+	v := w.clone.Value(x)
 	if !w.inPlace(op) {
 		v = w.wanted(op, v)
 	}
-	n := w.mine(shape[s])
+	cut := w.sliceCut(op)
+	n := cut.Len(w.ranks.Rank)
 	starts[s], shape[s] = types.Lit(0), types.Lit(n)
 	if steps[s] < 0 && n > 0 {
 		starts[s] = types.Lit(-(n - 1) * steps[s])
 	}
 	w.becomes(op.Results[0], w.b.Emit(ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, v))
+	w.isCut(op.Results[0], cut)
 }
 
 // inPlace reports that a slice has all elements of the axis that is cut, where they are.
 func (w *rewriter) inPlace(op *ir.Op) bool {
 	s := w.of(op.Args[0])
 	return op.Dims("starts")[s].IsConst(0) && op.Ints("steps")[s] == 1 &&
-		w.blocks(op.Args[0]) == w.blocksOf(op.Dims("shape")[s])
+		op.Dims("shape")[s].Equal(op.Args[0].Type.Shape[s])
+}
+
+// sliceCut is how the result of a slice is cut: see Note [Inner parts].
+func (w *rewriter) sliceCut(op *ir.Op) parts.Blocks {
+	x := op.Args[0]
+	s, b := w.of(x), w.cutAs(x)
+	n := literal(op.Dims("shape")[s])
+	if out := b.Extent - n; op.Ints("steps")[s] == 1 && n > 0 && out <= b.Block/4 {
+		return parts.Blocks{Extent: n, Block: b.Block, Origin: b.Origin + out/2}
+	}
+	return w.blocksOf(op.Dims("shape")[s])
 }
 
 // sliceWindow is the elements that a rank needs of the operand of a slice.
 func (w *rewriter) sliceWindow(op *ir.Op, rank int) parts.Window {
 	s := w.of(op.Args[0])
 	first, step := literal(op.Dims("starts")[s]), op.Ints("steps")[s]
-	lo, hi := w.blocksOf(op.Dims("shape")[s]).Of(rank)
+	lo, hi := w.sliceCut(op).Of(rank)
 	if lo == hi {
 		return parts.Window{}
 	}
@@ -144,7 +157,7 @@ type shared struct {
 	halo    []*ir.Value    // what this rank got, once it is sent
 }
 
-// share finds the slices of a block that can be sent together.
+// share finds the slices of a block that may be sent together.
 func (w *rewriter) share(b *ir.Block) map[*ir.Value]*shared {
 	found := map[*ir.Value]*shared{}
 	for _, op := range b.Ops {
@@ -157,39 +170,50 @@ func (w *rewriter) share(b *ir.Block) map[*ir.Value]*shared {
 		}
 		found[x].slices = append(found[x].slices, op)
 	}
-	for x, g := range found {
-		b := w.blocks(x)
-		alone, together := int64(0), int64(0)
-		for rank := range w.ranks.Size {
-			var all parts.Window
-			for _, op := range g.slices {
-				v := w.sliceWindow(op, rank)
-				before, after := b.Halo(rank, w.ranks.Size, v)
-				alone += before + after
-				switch {
-				case v.Lo == v.Hi:
-				case all.Lo == all.Hi:
-					all = v
-				default:
-					all = parts.Window{Lo: min(all.Lo, v.Lo), Hi: max(all.Hi, v.Hi)}
-				}
-			}
-			before, after := b.Halo(rank, w.ranks.Size, all)
-			together += before + after
-			g.windows = append(g.windows, all)
-		}
-		if len(g.slices) < 2 || together > alone { // they are far apart
-			delete(found, x)
-		}
-	}
 	return found
+}
+
+// group is the slices of x in the current block, nil where they are sent one by one: they are far apart, or it is one.
+func (w *rewriter) group(x *ir.Value) *shared {
+	g := w.together[len(w.together)-1][x]
+	if g == nil || len(g.slices) < 2 {
+		return nil
+	}
+	if g.windows != nil {
+		return g
+	}
+	b := w.cutAs(x)
+	alone, together := int64(0), int64(0)
+	for rank := range w.ranks.Size {
+		var all parts.Window
+		for _, op := range g.slices {
+			v := w.sliceWindow(op, rank)
+			before, after := b.Halo(rank, w.ranks.Size, v)
+			alone += before + after
+			switch {
+			case v.Lo == v.Hi:
+			case all.Lo == all.Hi:
+				all = v
+			default:
+				all = parts.Window{Lo: min(all.Lo, v.Lo), Hi: max(all.Hi, v.Hi)}
+			}
+		}
+		before, after := b.Halo(rank, w.ranks.Size, all)
+		together += before + after
+		g.windows = append(g.windows, all)
+	}
+	if together > alone || together == 0 { // they are far apart, or nothing is sent
+		g.slices = nil
+		return nil
+	}
+	return g
 }
 
 // wanted is what this rank needs of the operand of a slice.
 func (w *rewriter) wanted(op *ir.Op, v *ir.Value) *ir.Value {
 	x := op.Args[0]
-	s, b := w.of(x), w.blocks(x)
-	g := w.together[len(w.together)-1][x]
+	s, b := w.of(x), w.cutAs(x)
+	g := w.group(x)
 	if g == nil {
 		return w.window(v, s, b, func(rank int) parts.Window { return w.sliceWindow(op, rank) })
 	}
@@ -220,8 +244,8 @@ func (w *rewriter) halo(x *ir.Value, axis int, b parts.Blocks, windows []parts.W
 		list = append(list, v.Lo, v.Hi)
 	}
 	before, after := b.Halo(w.ranks.Rank, w.ranks.Size, windows[w.ranks.Rank])
-	return w.b.EmitOp(exchange.Halo, ir.A{"axis": int64(axis), "extent": b.Extent, "block": b.Block,
-		"windows": list, "before": before, "after": after}, []*ir.Value{x}, nil).Results
+	return w.b.EmitOp(exchange.Halo, withOrigin(ir.A{"axis": int64(axis), "extent": b.Extent, "block": b.Block,
+		"windows": list, "before": before, "after": after}, b), []*ir.Value{x}, nil).Results
 }
 
 // joined writes a concat.
@@ -248,7 +272,7 @@ func (w *rewriter) joined(op *ir.Op) {
 			mine := want(w.ranks.Rank)
 			v = w.slice(v, s, mine.Lo, mine.Hi-mine.Lo)
 		} else {
-			v = w.window(v, s, w.blocks(x), want)
+			v = w.window(v, s, w.cutAs(x), want)
 		}
 		if none = v; !v.Type.Shape[s].IsConst(0) {
 			pieces = append(pieces, v)
@@ -272,12 +296,12 @@ func (w *rewriter) fetched(op *ir.Op) {
 	}
 	args := w.withPositions(nil, op.Args[1:])
 	if size.IsConst(0) {
-		args[0] = w.slice(w.clone.Value(x), s, 0, 0)
+		args[0] = w.slice(w.part(x, s), s, 0, 0)
 	} else {
 		checked := w.b.Emit(ops.Position, ir.A{"extent": x.Type.Shape[s], "size": size}, args[1+k])
 		b := w.blocks(x)
 		args[0] = w.b.Emit(exchange.Fetch, ir.A{"axis": int64(s), "extent": b.Extent, "block": b.Block,
-			"size": literal(size)}, w.clone.Value(x), w.cast(checked, types.I64))
+			"size": literal(size)}, w.part(x, s), w.cast(checked, types.I64))
 	}
 	args[1+k] = w.filled(args[1+k].Type.Elem, 0, nil)
 	w.emit(op, args, attrsOf(op), nil)

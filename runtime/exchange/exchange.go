@@ -12,9 +12,10 @@ import (
 	"healc/runtime/cluster"
 )
 
-// Blocks says how many ranks have what of an axis: rank r has the elements from r * Block on, Block of them, or those
-// that there are until Extent.
-type Blocks struct{ Extent, Block int64 }
+// Blocks says which ranks have what of an axis: rank r has the elements from r * Block - Origin on, Block of them,
+// those of which that are from 0 on and before Extent. The origin is not 0 for the inner part of an axis, of which each
+// rank has what it has of the whole.
+type Blocks struct{ Extent, Block, Origin int64 }
 
 // CutFor is how an axis of this extent is cut for so many ranks: into blocks of equal length, the last ones shorter or
 // empty. The length is a multiple of the largest power of two, 4096 at most, of which there are 16 in it: so that the
@@ -25,13 +26,14 @@ func CutFor(extent int64, ranks int) Blocks {
 	for unit < 4096 && 32*unit <= n {
 		unit *= 2
 	}
-	return Blocks{extent, max((n+unit-1)/unit*unit, 1)}
+	return Blocks{Extent: extent, Block: max((n+unit-1)/unit*unit, 1)}
 }
 
 // Of is what rank r has: the elements from lo on and before hi.
 func (b Blocks) Of(rank int) (lo, hi int64) {
-	lo = min(int64(rank)*b.Block, b.Extent)
-	return lo, min(lo+b.Block, b.Extent)
+	lo = int64(rank)*b.Block - b.Origin
+	within := func(n int64) int64 { return min(max(n, 0), b.Extent) }
+	return within(lo), within(lo + b.Block)
 }
 
 // Len is how many elements rank r has.
@@ -274,7 +276,8 @@ func Take(c cluster.Comm, l Layout, part []byte, at []int64, out []byte) error {
 		if p < 0 || p >= l.Extent {
 			return fmt.Errorf("BUG: position %d of an axis of %d is asked for", p, l.Extent)
 		}
-		asked[p/l.Block] = append(asked[p/l.Block], int64(i))
+		r := (p + l.Origin) / l.Block
+		asked[r] = append(asked[r], int64(i))
 	}
 	counts := make([]byte, 8*n)
 	others := make([]byte, 8*n)
