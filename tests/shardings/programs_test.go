@@ -185,10 +185,12 @@ func onRanks(t *testing.T, n int, source string, input []*ir.Array, o engine.Opt
 			o := o
 			o.Cluster = c
 			out[rank], errs[rank] = outcome(source, input, o)
-			if errs[rank] != nil {
-				c.Abort(1, errs[rank].Error())
-				errs[rank] = fmt.Errorf("rank %d of %d: %w", rank, n, errs[rank])
+			if errs[rank] == nil {
+				errs[rank] = c.Close()
+				return
 			}
+			c.Abort(1, errs[rank].Error())
+			errs[rank] = fmt.Errorf("rank %d of %d: %w", rank, n, errs[rank])
 		})
 	}
 	all.Wait()
