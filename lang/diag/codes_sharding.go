@@ -2,7 +2,7 @@ package diag
 
 // CodeSharded is for tensors that are cut along an axis where an operation cannot use them.
 var CodeSharded = define(Entry{
-	Code:  "E0230",
+	Code:  "E0801",
 	Title: "tensors are sharded in a way that an operation cannot use",
 	Text: "Every operation has a rule for operands that are sharded, and docs/distributed.md lists what each sends. " +
 		"Operands of one operation are cut along one axis, reductions of floats begin with the axis that is cut, and " +

@@ -12,7 +12,7 @@ import (
 var errorBlocks = []struct{ prefix, title string }{
 	{"E01", "Syntax"}, {"E02", "Types and shapes"}, {"E03", "Names, modules and effects"},
 	{"E04", "Differentiation"}, {"E05", "Targets"}, {"E06", "Running"},
-	{"E07", "Warnings"},
+	{"E07", "Warnings"}, {"E08", "Ranks"},
 }
 
 // ErrorIndex is the first page of docs/errors.
