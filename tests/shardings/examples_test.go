@@ -116,10 +116,12 @@ func printedBy(t *testing.T, n int, source string, o engine.Options) (string, er
 		all.Go(func() {
 			o := o
 			o.Cluster = c
-			if out[rank], errs[rank] = printed(t, source, dir, o); errs[rank] != nil {
-				c.Abort(1, errs[rank].Error())
-				errs[rank] = fmt.Errorf("rank %d of %d: %w", rank, n, errs[rank])
+			if out[rank], errs[rank] = printed(t, source, dir, o); errs[rank] == nil {
+				errs[rank] = c.Close()
+				return
 			}
+			c.Abort(1, errs[rank].Error())
+			errs[rank] = fmt.Errorf("rank %d of %d: %w", rank, n, errs[rank])
 		})
 	}
 	all.Wait()

@@ -73,6 +73,8 @@ func onRanks(t *testing.T, p *Program, n int, interp bool, want *random.Outcome)
 				}
 				if errs[rank] != nil {
 					c.Abort(1, errs[rank].Error())
+				} else if err := c.Close(); err != nil && got[rank].Failed == "" {
+					errs[rank] = err
 				}
 			}()
 			opts := engine.Options{Backend: heal.Interp}
