@@ -45,6 +45,12 @@ type System interface {
 	SaveNpy(path string, t *tensor.Tensor) error
 }
 
+// NpyOpener is a System that can give a part of a file without reading the others.
+type NpyOpener interface {
+	// OpenNpy gives read the tensor in a .npy file; what it does not touch need not be read. The tensor ends with it.
+	OpenNpy(path string, read func(t *tensor.Tensor) error) error
+}
+
 // Env is what a call runs in.
 type Env struct {
 	Ctx    context.Context // its end ends the call, with a *StoppedError; nil for none

@@ -2,13 +2,16 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
 
+	"healc/lang/types"
 	"healc/runtime/cluster"
 	"healc/runtime/exchange"
 	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // The operations by which ranks exchange parts of tensors (package ir/exchange).
@@ -22,6 +25,7 @@ func init() {
 	hostOps["exchange_take"] = hostTake
 	hostOps["from_previous"] = hostFromPrevious
 	hostOps["to_next"] = hostToNext
+	hostOps["load_part"] = hostLoadPart
 }
 
 // cluster is what the ranks of the run talk by.
@@ -191,4 +195,55 @@ func hostToNext(r *run, fr *frame, s *boundStep) error {
 		return err
 	}
 	return exchange.ToNext(r.cluster(), x)
+}
+
+// hostLoadPart reads this rank's part of a file.
+func hostLoadPart(r *run, fr *frame, s *boundStep) error {
+	path, out := fr.strs[s.views[0].buf], s.def.Host.Out[0]
+	b := &fr.f.bufs[out]
+	axis := s.attr("axis")
+	shape := slices.Clone(b.shape)
+	shape[axis] = s.attr("extent")
+	load := func() (part *tensor.Tensor, err error) { // which may go on when the run has ended, and so fills no buffer
+		read := func(t *tensor.Tensor) error {
+			if t.DType != b.dtype || !slices.Equal(t.Shape, shape) {
+				return fmt.Errorf("%s holds %s, not %s", path, types.Of(t.DType, t.Shape...), types.Of(b.dtype,
+					shape...))
+			}
+			lo, hi := s.blocks().Of(r.cluster().Rank())
+			ranges := slices.Repeat([]tensor.Range{tensor.All}, int(axis)+1)
+			ranges[axis] = tensor.Range{Start: lo, Stop: hi}
+			view, err := t.Slice(ranges...)
+			if err != nil {
+				return err
+			}
+			defer view.Close()
+			part, err = view.Clone()
+			return err
+		}
+		if o, ok := r.env.System.(NpyOpener); ok {
+			err = o.OpenNpy(path, read)
+			return part, err
+		}
+		t, err := r.env.System.LoadNpy(path)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		err = read(t)
+		return part, err
+	}
+	all := func() (*tensor.Tensor, error) {
+		part, err := load()
+		if err != nil && part != nil {
+			part.Close()
+		}
+		return part, err
+	}
+	part, err := Before(r.env.Ctx, 0, all, (*tensor.Tensor).Close)
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	return fr.fill(out, part)
 }

@@ -36,6 +36,19 @@ func (s rankSystem) Print(text string) error {
 	return s.System.Print(text)
 }
 
+// OpenNpy implements runtime.NpyOpener.
+func (s rankSystem) OpenNpy(path string, read func(t *tensor.Tensor) error) error {
+	if o, ok := s.System.(runtime.NpyOpener); ok {
+		return o.OpenNpy(path, read)
+	}
+	t, err := s.System.LoadNpy(path)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return read(t)
+}
+
 // SaveNpy implements runtime.System. No rank goes on before the file is there: it may read it.
 func (s rankSystem) SaveNpy(path string, t *tensor.Tensor) (err error) {
 	if s.cluster.Rank() == 0 {

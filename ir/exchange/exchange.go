@@ -236,6 +236,47 @@ var _ = exchangeOp(ToNext, ir.OpDef{
 	},
 })
 
+// LoadPart is a part of a file.
+var LoadPart = ir.Declare("load_part")
+var _ = exchangeOp(LoadPart, ir.OpDef{
+	Arity: 1, Traits: ir.Files,
+	Summary: "The part that this rank has of the tensor in a .npy file, which has exactly this element type and shape.",
+	Attrs: []ir.AttrDef{attrAxis, attrExtent, attrBlock,
+		{Name: "dtype", Kind: ir.AttrDType, Doc: "the element type"},
+		{Name: "shape", Kind: ir.AttrDims, Doc: "the shape of the part"}},
+	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		t := types.Tensor{Elem: attrs[3].(types.DType), Shape: attrs[4].(types.Shape)}
+		if err := cutAxis("load_part", t, attrs[0].(int64)); err != nil {
+			return nil, err
+		}
+		if args[0].Elem != types.String {
+			return nil, broken("C2", "the path of `load_part` is a string, not %s", args[0])
+		}
+		return []types.Tensor{t}, nil
+	},
+	Eval: func(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+		whole, err := c.System().LoadNpy(args[0].Str)
+		if err != nil {
+			return nil, err
+		}
+		axis, b := op.Int("axis"), blocks(op)
+		want := withExtent(op.Type(), axis, b.Extent)
+		if got := whole.Type(); !types.Equal(got, want) {
+			return nil, fmt.Errorf("%s holds %s, not %s", args[0].Str, got, want)
+		}
+		lo, hi := b.Of(comm(c).Rank())
+		l := exchange.LayoutOf(axis, b, whole.Shape, 1)
+		out := like(op, 0)
+		out.Bits = out.Bits[:0]
+		for o := range l.Outer {
+			row := whole.Bits[o*l.Extent*l.Inner:]
+			out.Bits = append(out.Bits, row[lo*l.Inner:hi*l.Inner]...)
+		}
+		return []*ir.Array{out}, nil
+	},
+	Constraints: []ir.Constraint{axisExists, {Name: "C2", Text: "the path is a string"}},
+})
+
 func withExtent(t types.Tensor, axis, n int64) types.Tensor {
 	t.Shape = append(types.Shape{}, t.Shape...)
 	t.Shape[axis] = types.Lit(n)

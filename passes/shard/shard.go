@@ -92,6 +92,8 @@ type rewriter struct {
 	ranks Ranks
 	clone *ir.Cloner // its Values are what became of values: the parts of what is cut
 	b     *ir.Builder
+	// What is read from files and cut before it is used, and the axis that it is cut along.
+	loads map[*ir.Value]int
 	// How values are cut that are not by CutFor of their extent: inner parts of others (Note [Inner parts]).
 	inner map[*ir.Value]parts.Blocks
 	// In the block and those around it: what was gathered, and cut as usual, and what several slices are taken of.
@@ -102,6 +104,7 @@ type rewriter struct {
 func (w *rewriter) function(f *ir.Func) *ir.Func {
 	out := &ir.Func{Name: f.Name, Dims: f.Dims, Results: f.Results, Updates: f.Updates, Public: f.Public, IO: true,
 		Span: f.Span, Body: w.b.Block}
+	w.findLoads(f.Body)
 	for _, v := range f.Params() {
 		w.clone.Values[v] = out.Body.Param(v.Name, v.Type, v.Span)
 	}
@@ -463,6 +466,12 @@ func (w *rewriter) along(op *ir.Op, axis int, attrs ir.A) {
 
 // op writes what becomes of an operation.
 func (w *rewriter) op(op *ir.Op) {
+	if op.Def == ops.LoadNpy {
+		if axis, ok := w.loads[op.Result()]; ok {
+			w.loadPart(op, axis)
+			return
+		}
+	}
 	if !w.cut(op) && op.Def.Sharding != ir.ShardMark && !marked(op) {
 		w.copied(op)
 		return
@@ -501,10 +510,33 @@ func (w *rewriter) op(op *ir.Op) {
 	}
 }
 
+// findLoads finds what is read from a file for nothing but to be cut: each rank reads its part.
+func (w *rewriter) findLoads(b *ir.Block) {
+	w.loads = map[*ir.Value]int{}
+	for v, uses := range ir.Uses(b) {
+		if v.Def != nil && v.Def.Def == ops.LoadNpy && len(uses) == 1 && uses[0].Op != nil &&
+			uses[0].Op.Def == ops.Shard && w.of(uses[0].Op.Result()) != whole {
+			w.loads[v] = w.of(uses[0].Op.Result())
+		}
+	}
+}
+
+// loadPart writes the reading of this rank's part of a file.
+func (w *rewriter) loadPart(op *ir.Op, axis int) {
+	shape := op.Dims("shape")
+	b := w.blocksOf(shape[axis])
+	w.becomes(op.Result(), w.b.Emit(exchange.LoadPart, ir.A{"axis": int64(axis), "extent": b.Extent, "block": b.Block,
+		"dtype": op.DType("dtype"), "shape": w.localShape(shape, axis)}, w.whole(op.Args[0])))
+}
+
 // mark cuts a tensor, or cuts it along another axis, or gathers it.
 func (w *rewriter) mark(op *ir.Op) {
 	x, to := op.Args[0], w.of(op.Results[0])
 	from := w.of(x)
+	if _, loaded := w.loads[x]; loaded {
+		w.becomes(op.Results[0], w.clone.Value(x))
+		return
+	}
 	if from == whole || to == whole || from == to {
 		w.becomes(op.Results[0], w.part(x, to))
 		return

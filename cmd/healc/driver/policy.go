@@ -11,6 +11,7 @@ import (
 	"healc/internal/regular"
 	"healc/ir"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Policy is what a program may do beside computing.
@@ -66,22 +67,46 @@ func hasOp(m *ir.Module, is func(*ir.Op) bool) (found bool) {
 	return found
 }
 
+// OpenNpy implements runtime.NpyOpener.
+func (s System) OpenNpy(path string, read func(t *tensor.Tensor) error) error {
+	return s.withNpy(path, func(path string) error {
+		t, file, err := tensorfile.MapNpyFile(path)
+		if err != nil {
+			_, err = s.OS.LoadNpy(path) // which says where paths start
+			return err
+		}
+		defer t.Close()
+		if err := read(t); err != nil {
+			return err
+		}
+		return file.Err()
+	})
+}
+
 // LoadNpy implements runtime.System.
-func (s System) LoadNpy(path string) (*tensor.Tensor, error) {
-	named := path
-	path = inDir(s.Dir, path)
+func (s System) LoadNpy(path string) (t *tensor.Tensor, err error) {
+	err = s.withNpy(path, func(path string) error {
+		t, err = s.OS.LoadNpy(path)
+		return err
+	})
+	return t, err
+}
+
+// withNpy gives read the path of a file that the program may read, and its error what helps where there is none.
+func (s System) withNpy(named string, read func(path string) error) error {
+	path := inDir(s.Dir, named)
 	if s.May != nil {
 		if err := s.May.allow(path, "read", "--allow-read", s.May.Read); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	t, err := s.OS.LoadNpy(path)
+	err := read(path)
 	if s.May == nil && errors.Is(err, fs.ErrNotExist) {
 		if dir := s.elsewhere(named); dir != "" {
 			err = fmt.Errorf("%w\nthe file is there in the folder %s: run healc in it", err, dir)
 		}
 	}
-	return t, err
+	return err
 }
 
 // elsewhere is the folder of the source, or one that it lies in, where a relative path leads to a file; "" for none.
