@@ -85,3 +85,58 @@ kernel @f(in x: f32[%[1]d], in y: f32[%[1]d], out z: f32[%[1]d]) over %%0 in 0..
 		}
 	}
 }
+
+// TestMixedConditions reads one of two tensors by a condition on the position that asks about the row, too.
+func TestMixedConditions(t *testing.T) {
+	const text = `kernels "m"
+
+kernel @f(in b0: f32[8, 100], in b1: f32[8, 100], out b2: f32[8, 100]) over %0 in 0..8 {
+  %1: i64 = const 1
+  %2: i64 = const 6
+  %3: bool = lt %1, %0
+  %4: bool = lt %0, %2
+  %5: bool = and %3, %4
+  parallel %6 in 0..100 {
+    %7: i64 = const 37
+    %8: i64 = const 3
+    %9: bool = lt %6, %7
+    %10: bool = and %5, %9
+    %11: bool = le %8, %6
+    %12: bool = and %10, %11
+    %13: f32 = if %12 {
+      %14: f32 = load b0[100*%0 + %6 + -3]
+      yield %14
+    } else {
+      %15: f32 = load b1[100*%0 + %6]
+      yield %15
+    }
+    store b2[100*%0 + %6], %13
+  }
+}
+`
+	m, list := kernel.Parse(diag.NewFile("m", text))
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	ll, err := Generate(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(ll, "load <") {
+		t.Errorf("no vectors\n%s", ll)
+	}
+	run := load(t, text)
+	x, y, z := noise(800), noise(1600)[800:], make([]float32, 800)
+	run("f", 0, 8, ptr(x), ptr(y), ptr(z))
+	for i := range 8 {
+		for j := range 100 {
+			want := y[100*i+j]
+			if 1 < i && i < 6 && 3 <= j && j < 37 {
+				want = x[100*i+j-3]
+			}
+			if z[100*i+j] != want {
+				t.Fatalf("element %d, %d is %v, not %v", i, j, z[100*i+j], want)
+			}
+		}
+	}
+}

@@ -17,6 +17,9 @@ import (
 // A vector cannot take both arms, since that would read outside of the tensors, and one by one is slow. So the range is
 // cut where such conditions change, and in each piece they are constants: plain vector code of one arm. A flipped or
 // shifted concat has conditions on 1999 - j or j + 5, whose places follow as well.
+//
+// Where the inner part of a matrix is replaced, the condition asks about the row, too, which is the same for all
+// positions: in the pieces it is left alone, and in those where the rest does not hold the whole does not.
 
 // AffineConditions finds out which conditions depend on a loop variable and constants alone.
 type AffineConditions struct {
@@ -25,12 +28,21 @@ type AffineConditions struct {
 	Outside    map[kernel.Ref]*scalar.Instr // of what comes before it
 	Conditions []kernel.Ref
 	Cuts       []int64 // each of them is the same for all positions between two of these
+
+	mixed map[kernel.Ref]mixed // those of Conditions that ask about something else, too
+}
+
+// mixed is a condition that holds where all of some affine ones do and another one, which was computed before the loop.
+type mixed struct {
+	affine []kernel.Ref
+	fixed  kernel.Ref
 }
 
 // AffineConditionsOf looks through the branches of a loop over v, before which outside was computed. The cuts are in
 // order, each of them once.
 func AffineConditionsOf(v kernel.Ref, outside map[kernel.Ref]*scalar.Instr, body *kernel.Block) *AffineConditions {
-	p := &AffineConditions{V: v, Lets: map[kernel.Ref]*scalar.Instr{}, Outside: outside}
+	p := &AffineConditions{V: v, Lets: map[kernel.Ref]*scalar.Instr{}, Outside: outside,
+		mixed: map[kernel.Ref]mixed{}}
 	p.block(body)
 	slices.Sort(p.Cuts)
 	p.Cuts = slices.Compact(p.Cuts)
@@ -71,10 +83,36 @@ func (p *AffineConditions) block(b *kernel.Block) {
 			if cuts, ok := p.changes(st.Cond); ok && len(cuts) > 0 {
 				p.Conditions = append(p.Conditions, st.Cond)
 				p.Cuts = append(p.Cuts, cuts...)
+			} else if !ok {
+				p.conjunction(st.Cond)
 			}
 			p.block(st.Then)
 			p.block(st.Else)
 		}
+	}
+}
+
+// conjunction looks at a condition that is affine ones and one that is the same for all positions.
+func (p *AffineConditions) conjunction(cond kernel.Ref) {
+	m := mixed{fixed: scalar.None}
+	var cuts []int64
+	var look func(r kernel.Ref) bool
+	look = func(r kernel.Ref) bool {
+		if at, ok := p.changes(r); ok {
+			m.affine, cuts = append(m.affine, r), append(cuts, at...)
+			return true
+		}
+		if in := p.Lets[r]; in != nil {
+			return in.Op == scalar.And && in.Type == types.Bool && look(in.Args[0]) && look(in.Args[1])
+		}
+		if p.Outside[r] == nil || m.fixed != scalar.None && m.fixed != r {
+			return false
+		}
+		m.fixed = r
+		return true
+	}
+	if look(cond) && len(cuts) > 0 && m.fixed != scalar.None {
+		p.Conditions, p.Cuts, p.mixed[cond] = append(p.Conditions, cond), append(p.Cuts, cuts...), m
 	}
 }
 
@@ -194,6 +232,11 @@ func (p *AffineConditions) holds(cond kernel.Ref, at int64) bool {
 	return a != b
 }
 
+// all reports whether all of these conditions hold at a position.
+func (p *AffineConditions) all(conds []kernel.Ref, at int64) bool {
+	return !slices.ContainsFunc(conds, func(r kernel.Ref) bool { return !p.holds(r, at) })
+}
+
 // at is the body with the conditions as they are at a position. Of their branches the arm that is not taken is empty.
 func (p *AffineConditions) at(at int64, b *kernel.Block) *kernel.Block {
 	out := &kernel.Block{Stmts: slices.Clone(b.Stmts)}
@@ -201,7 +244,11 @@ func (p *AffineConditions) at(at int64, b *kernel.Block) *kernel.Block {
 		switch st := st.(type) {
 		case *kernel.Let:
 			if slices.Contains(p.Conditions, st.ID) {
-				out.Stmts[i] = boolConst(st.ID, p.holds(st.ID, at))
+				if m := p.mixed[st.ID]; m.affine == nil {
+					out.Stmts[i] = boolConst(st.ID, p.holds(st.ID, at))
+				} else if !p.all(m.affine, at) {
+					out.Stmts[i] = boolConst(st.ID, false)
+				}
 			}
 		case *kernel.Load: // of a row of conditions, which are the same in all rows
 			if slices.Contains(p.Conditions, st.ID) {
@@ -210,7 +257,13 @@ func (p *AffineConditions) at(at int64, b *kernel.Block) *kernel.Block {
 		case *kernel.If:
 			c := *st
 			c.Then, c.Else = p.at(at, st.Then), p.at(at, st.Else)
-			if slices.Contains(p.Conditions, st.Cond) {
+			if m := p.mixed[st.Cond]; m.affine != nil {
+				if p.all(m.affine, at) {
+					c.Cond = m.fixed
+				} else {
+					c.Then, c.ThenVals = &kernel.Block{}, c.ElseVals
+				}
+			} else if slices.Contains(p.Conditions, st.Cond) {
 				if p.holds(st.Cond, at) {
 					c.Else, c.ElseVals = &kernel.Block{}, c.ThenVals
 				} else {
