@@ -257,16 +257,17 @@ func place(counts, offsets []int32, from []int) {
 // ptr is an address as C takes it, of what is kept alive by the caller. It lies on the heap, since a stack may move
 // before the call: the compiler takes what may become global for something that cannot be on a stack.
 func ptr[T any](p *T) uintptr {
-	if neverTrue {
-		global = unsafe.Pointer(p)
+	if escaped.ever {
+		escaped.to = unsafe.Pointer(p)
 	}
 	return uintptr(unsafe.Pointer(p))
 }
 
-var (
-	neverTrue bool
-	global    unsafe.Pointer
-)
+// escaped is where an address may go, for all that the compiler knows. None ever does.
+var escaped struct {
+	ever bool
+	to   unsafe.Pointer
+}
 
 // data0 is where b begins. MPI takes any address for no bytes, but some libraries not nil.
 func data0(b []byte) uintptr {
