@@ -16,18 +16,6 @@ import (
 
 // The operations by which ranks exchange parts of tensors (package ir/exchange).
 
-func init() {
-	hostOps["shard_start"] = hostShardStart
-	hostOps["exchange_halo"] = hostHalo
-	hostOps["all_gather"] = hostGather
-	hostOps["exchange_fetch"] = hostFetch
-	hostOps["all_to_all"] = hostAllToAll
-	hostOps["exchange_take"] = hostTake
-	hostOps["from_previous"] = hostFromPrevious
-	hostOps["to_next"] = hostToNext
-	hostOps["load_part"] = hostLoadPart
-}
-
 // cluster is what the ranks of the run talk by.
 func (r *run) cluster() cluster.Comm {
 	if r.env.Cluster == nil {
@@ -205,6 +193,11 @@ func hostLoadPart(r *run, fr *frame, s *boundStep) error {
 	shape := slices.Clone(b.shape)
 	shape[axis] = s.attr("extent")
 	load := func() (part *tensor.Tensor, err error) { // which may go on when the run has ended, and so fills no buffer
+		defer func() {
+			if err != nil && part != nil {
+				part.Close()
+			}
+		}()
 		read := func(t *tensor.Tensor) error {
 			if t.DType != b.dtype || !slices.Equal(t.Shape, shape) {
 				return fmt.Errorf("%s holds %s, not %s", path, types.Of(t.DType, t.Shape...), types.Of(b.dtype,
@@ -233,14 +226,7 @@ func hostLoadPart(r *run, fr *frame, s *boundStep) error {
 		err = read(t)
 		return part, err
 	}
-	all := func() (*tensor.Tensor, error) {
-		part, err := load()
-		if err != nil && part != nil {
-			part.Close()
-		}
-		return part, err
-	}
-	part, err := Before(r.env.Ctx, 0, all, (*tensor.Tensor).Close)
+	part, err := Before(r.env.Ctx, 0, load, (*tensor.Tensor).Close)
 	if err != nil {
 		return err
 	}

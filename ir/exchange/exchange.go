@@ -39,7 +39,6 @@ func exchangeOp(op *ir.OpDef, d ir.OpDef) *ir.OpDef {
 	d.Class, d.Sharding = ir.Host, ir.ShardWhole
 	d.Traits |= ir.Effect
 	d.NoGrad = "parts are exchanged in what is differentiated already"
-	d.Example = "1 == 1"
 	return ir.Define(op, d)
 }
 
@@ -66,13 +65,14 @@ var _ = ir.Define(Start, ir.OpDef{
 		lo, _ := blocks(op).Of(comm(c).Rank())
 		return []*ir.Array{{DType: types.I64, Bits: []uint64{uint64(lo)}}}, nil
 	},
-	NoGrad: "a position is an integer", Example: "1 == 1",
+	NoGrad: "a position is an integer", Example: "reshard(0..5, 0) == [0, 1, 2, 3, 4]",
 })
 
 // Halo is what others have of the elements that this rank wants.
 var Halo = ir.Declare("exchange_halo")
 var _ = exchangeOp(Halo, ir.OpDef{
-	Arity: 1,
+	Example: "{ let x = reshard([1, 2, 4], 0); x[1..3] - x[0..2] } == [1, 2]",
+	Arity:   1,
 	Summary: "The elements of an axis that this rank wants and other ranks have: those of ranks before it, and " +
 		"those of " +
 		"ranks behind it.",
@@ -106,6 +106,7 @@ var _ = exchangeOp(Halo, ir.OpDef{
 // Gather is the whole tensor.
 var Gather = ir.Declare("all_gather")
 var _ = exchangeOp(Gather, ir.OpDef{
+	Example: "replicate(reshard([1, 2, 3], 0)) == [1, 2, 3]",
 	Arity:   1,
 	Summary: "The parts of all ranks, one after the other along an axis.",
 	Attrs:   []ir.AttrDef{attrAxis, attrExtent, attrBlock},
@@ -127,6 +128,7 @@ var _ = exchangeOp(Gather, ir.OpDef{
 // Fetch is a run of an axis, on every rank.
 var Fetch = ir.Declare("exchange_fetch")
 var _ = exchangeOp(Fetch, ir.OpDef{
+	Example: "{ let i = +/([1, 0]); reshard([1, 2, 3], 0)[i] } == 2",
 	Arity:   2,
 	Summary: "The elements of an axis from a position on, which are in range, on every rank.",
 	Attrs: []ir.AttrDef{attrAxis, attrExtent, attrBlock,
@@ -153,6 +155,7 @@ var _ = exchangeOp(Fetch, ir.OpDef{
 // AllToAll is a tensor that is cut along another axis.
 var AllToAll = ir.Declare("all_to_all")
 var _ = exchangeOp(AllToAll, ir.OpDef{
+	Example: "reshard(reshard([[1, 2], [3, 4]], 0), 1) == [[1, 2], [3, 4]]",
 	Arity:   1,
 	Summary: "The part of a tensor that this rank has where it is cut along another axis.",
 	Attrs: []ir.AttrDef{attrAxis, attrExtent, attrBlock,
@@ -185,6 +188,7 @@ var _ = exchangeOp(AllToAll, ir.OpDef{
 // Take is rows of a tensor at positions, which others may have.
 var Take = ir.Declare("exchange_take")
 var _ = exchangeOp(Take, ir.OpDef{
+	Example: "reshard([1, 2, 3], 0)[[2, 0]] == [3, 1]",
 	Arity:   2,
 	Summary: "The rows of a tensor, which is cut along its first axis, at these positions, which are in range.",
 	Attrs:   []ir.AttrDef{attrExtent, attrBlock},
@@ -214,6 +218,7 @@ var _ = exchangeOp(Take, ir.OpDef{
 // FromPrevious is what the rank before this one has sent.
 var FromPrevious = ir.Declare("from_previous")
 var _ = exchangeOp(FromPrevious, ir.OpDef{
+	Example: "cumsum(reshard([1, 2, 3], 0)) == [1, 3, 6]",
 	Arity:   1,
 	Summary: "What the rank before this one has sent by `to_next`; on rank 0 the operand.",
 	Infer:   func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) { return args[:1:1], nil },
@@ -228,6 +233,7 @@ var _ = exchangeOp(FromPrevious, ir.OpDef{
 // ToNext sends to the next rank.
 var ToNext = ir.Declare("to_next")
 var _ = exchangeOp(ToNext, ir.OpDef{
+	Example: "(|a, b| 10 * a + b)/(reshard([1, 2, 3], 0)) == 123",
 	Arity:   1,
 	Summary: "Sends the operand to the next rank.",
 	Infer:   func([]types.Tensor, ir.Attrs, []*ir.Block) ([]types.Tensor, error) { return nil, nil },
@@ -239,7 +245,8 @@ var _ = exchangeOp(ToNext, ir.OpDef{
 // LoadPart is a part of a file.
 var LoadPart = ir.Declare("load_part")
 var _ = exchangeOp(LoadPart, ir.OpDef{
-	Arity: 1, Traits: ir.Files,
+	Example: "{ save_npy(\"x.npy\", [1.0, 2.0]); reshard(load_npy[f32, 2](\"x.npy\"), 0) } == [1.0, 2.0]",
+	Arity:   1, Traits: ir.Files,
 	Summary: "The part that this rank has of the tensor in a .npy file, which has exactly this element type and shape.",
 	Attrs: []ir.AttrDef{attrAxis, attrExtent, attrBlock,
 		{Name: "dtype", Kind: ir.AttrDType, Doc: "the element type"},

@@ -20,8 +20,8 @@ import (
 // give the same bits in any order, and take the same path here.
 const (
 	laneCount   = 128
-	laneChunk   = 4096
-	columnChunk = 256
+	LaneChunk   = 4096
+	ColumnChunk = 256
 )
 
 // byLanes reduces x, which has at least one element.
@@ -29,7 +29,7 @@ func byLanes(add vector, x []uint64) uint64 {
 	for len(x) > 1 {
 		var results []uint64
 		for len(x) > 0 {
-			n := min(laneChunk, len(x))
+			n := min(LaneChunk, len(x))
 			results = append(results, laneSum(add, x[:n]))
 			x = x[n:]
 		}
@@ -59,7 +59,7 @@ func laneSum(add vector, chunk []uint64) uint64 {
 func byColumns(add vector, rows [][]uint64) []uint64 {
 	var chunks [][]uint64
 	for len(rows) > 0 {
-		n := min(columnChunk, len(rows))
+		n := min(ColumnChunk, len(rows))
 		sum := rows[0]
 		for _, row := range rows[1:n] {
 			sum = add.must(sum, row)

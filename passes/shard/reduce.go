@@ -9,12 +9,6 @@ import (
 	parts "healc/runtime/exchange"
 )
 
-// The chunks of a reduction (language.md, section 9): where the last axis is reduced, and where it is not.
-const (
-	laneChunk   = 4096
-	columnChunk = 256
-)
-
 // reduce writes a reduction along the axis that is cut: each rank reduces whole chunks, their results are gathered, and
 // every rank reduces these.
 func (w *rewriter) reduce(op *ir.Op) {
@@ -30,9 +24,9 @@ func (w *rewriter) reduce(op *ir.Op) {
 	case anyOrder(op):
 		w.reduceParts(op)
 	case slices.Contains(axes, int64(x.Type.Rank()-1)):
-		w.reduceChunks(op, laneChunk)
+		w.reduceChunks(op, ops.LaneChunk)
 	default:
-		w.reduceChunks(op, columnChunk)
+		w.reduceChunks(op, ops.ColumnChunk)
 	}
 }
 
@@ -80,7 +74,7 @@ func (w *rewriter) reduceChunks(op *ir.Op, chunk int64) {
 	}
 	along := 0
 	perm := slices.Concat(axes, kept)
-	if chunk == laneChunk {
+	if chunk == ops.LaneChunk {
 		along, perm = len(rest), slices.Concat(kept, axes)
 	}
 	// with is the shape of the rest with axes where the reduced ones are.

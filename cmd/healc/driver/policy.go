@@ -72,8 +72,9 @@ func (s System) OpenNpy(path string, read func(t *tensor.Tensor) error) error {
 	return s.withNpy(path, func(path string) error {
 		t, file, err := tensorfile.MapNpyFile(path)
 		if err != nil {
-			_, err = s.OS.LoadNpy(path) // which says where paths start
-			return err
+			if t, err = s.OS.LoadNpy(path); err != nil { // which says where paths start
+				return err
+			}
 		}
 		defer t.Close()
 		if err := read(t); err != nil {
