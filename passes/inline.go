@@ -271,6 +271,36 @@ func NewCallGraph(m *ir.Module) *CallGraph {
 	return g
 }
 
+// Roots are functions that reach all of the module: those that no other calls, and one of each circle that nothing else
+// reaches, in the order of the module.
+func (g *CallGraph) Roots() []*ir.Func {
+	called := make([]bool, len(g.m.Funcs))
+	for i, f := range g.m.Funcs {
+		for _, c := range callees(f) {
+			called[g.index[c]] = called[g.index[c]] || g.index[c] != i
+		}
+	}
+	reached := map[*ir.Func]bool{}
+	roots := map[*ir.Func]bool{}
+	add := func(f *ir.Func) {
+		roots[f] = true
+		for _, r := range g.Reached(f.Name) {
+			reached[r] = true
+		}
+	}
+	for i, f := range g.m.Funcs {
+		if !called[i] {
+			add(f)
+		}
+	}
+	for _, f := range g.m.Funcs {
+		if !reached[f] {
+			add(f)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(g.m.Funcs), func(f *ir.Func) bool { return !roots[f] })
+}
+
 // Reached are the functions that the entry calls, itself or by way of others, and itself, in the order of the module;
 // none where there is no entry of that name.
 func (g *CallGraph) Reached(entry string) []*ir.Func {

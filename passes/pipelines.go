@@ -34,12 +34,12 @@ func Distributed(entry string, bind map[string]int64, ranks shard.Ranks) []Pass 
 	return append(append(list, shardPass(ranks)), rest()...)
 }
 
-// Placed is the pipeline before Distributed shards, for functions of any shape: shard.Check reads what it leaves.
+// Placed is the pipeline before Distributed shards, for an entry of any shape: shard.Check reads what it leaves.
 // Products by blocks stay what they are: where extents are known, few steps are one block, which is a plain product.
-func Placed() []Pass {
+func Placed(entry string) []Pass {
 	expand := expandPass
 	expand.Run = func(m *ir.Module, remark Remark) error { return expandBut(m, remark, ops.SplitMatmul) }
-	return []Pass{inlinePass(""), stopsPass, expand, hoistStringsPass, batchPass}
+	return []Pass{inlinePass(entry), stopsPass, expand, hoistStringsPass, batchPass}
 }
 
 // simplify is the passes that leave only operations which back ends lower, and those on rows outside of regions.

@@ -19,7 +19,13 @@ type placement struct {
 	axis map[*ir.Value]int // of what is cut
 	list *diag.List
 	told map[diag.Span]bool
-	mute bool // nothing is reported: a loop is looked at again
+	mute bool // nothing is reported: not all loops are settled
+
+	states  map[*ir.Op][]int // how the states of loops are cut, as far as it is known
+	changed bool             // something came to be known of a state
+
+	captured ir.Captured        // what blocks read of the outside
+	marks    map[*ir.Block]bool // whether a block, or one in it, says how something is cut
 
 	// The program was checked: a product along what is cut is a block of one that goes by blocks.
 	checked bool
@@ -28,7 +34,8 @@ type placement struct {
 }
 
 func newPlacement() *placement {
-	return &placement{axis: map[*ir.Value]int{}, list: &diag.List{}, told: map[diag.Span]bool{}}
+	return &placement{axis: map[*ir.Value]int{}, list: &diag.List{}, told: map[diag.Span]bool{},
+		states: map[*ir.Op][]int{}, captured: ir.Captured{}, marks: map[*ir.Block]bool{}}
 }
 
 // of is the axis along which a value is cut, or whole.
@@ -61,7 +68,7 @@ func (p *placement) cut(op *ir.Op) bool {
 		return true
 	}
 	for _, r := range op.Regions {
-		if slices.ContainsFunc(ir.Captures(r), is) {
+		if slices.ContainsFunc(p.captured.Of(r), is) {
 			return true
 		}
 	}
@@ -69,12 +76,32 @@ func (p *placement) cut(op *ir.Op) bool {
 }
 
 // marked reports whether one of the regions of op, at any depth, says how something is cut.
-func marked(op *ir.Op) bool {
-	found := false
-	for _, r := range op.Regions {
-		ir.Walk(r, func(in *ir.Op) { found = found || in.Def.Sharding == ir.ShardMark })
+func (p *placement) marked(op *ir.Op) bool {
+	return slices.ContainsFunc(op.Regions, p.says)
+}
+
+// says reports whether a block, or one in it, says how something is cut. Each is looked through once.
+func (p *placement) says(b *ir.Block) bool {
+	says, known := p.marks[b]
+	if !known {
+		says = slices.ContainsFunc(b.Ops, func(op *ir.Op) bool {
+			return op.Def.Sharding == ir.ShardMark || p.marked(op)
+		})
+		p.marks[b] = says
 	}
-	return found
+	return says
+}
+
+// settle finds how all values of a block are cut. What a step of a loop makes says how its state is cut, and so how the
+// step goes: the block is looked through until no state changes, which each does once, and then told what is wrong.
+func (p *placement) settle(b *ir.Block) {
+	p.mute = true
+	for p.changed = true; p.changed; {
+		p.changed = false
+		p.block(b)
+	}
+	p.mute = false
+	p.block(b)
 }
 
 func (p *placement) block(b *ir.Block) {
@@ -129,7 +156,7 @@ func (p *placement) common(op *ir.Op, vs ...*ir.Value) int {
 
 // op finds how the results of op are cut.
 func (p *placement) op(op *ir.Op) {
-	if !p.cut(op) && op.Def.Sharding != ir.ShardMark && !marked(op) {
+	if !p.cut(op) && op.Def.Sharding != ir.ShardMark && !p.marked(op) {
 		p.results(op, whole)
 		return
 	}
@@ -338,7 +365,7 @@ func (p *placement) carry(op *ir.Op) {
 	x := op.Args[len(op.Args)-1]
 	s := p.of(x)
 	for _, r := range op.Regions {
-		for _, v := range ir.Captures(r) {
+		for _, v := range p.captured.Of(r) {
 			if p.of(v) != whole {
 				p.fail(op, "`replicate(x)` gathers it", "the function of %s reads a sharded tensor, %s",
 					op.Def.Quoted(),
@@ -482,36 +509,33 @@ func (p *placement) joined(op *ir.Op, a, b *ir.Value) int {
 	return max(i, j)
 }
 
-// loop is a loop that carries a state. What a step cuts is cut from the start on.
+// loop is a loop that carries a state. What a step cuts is cut from the start on (settle).
 func (p *placement) loop(op *ir.Op) {
 	region, state := op.Regions[0], op.Args[1:]
-	axes := make([]int, len(state))
-	for i, v := range state {
-		axes[i] = p.of(v)
+	axes := p.states[op]
+	if axes == nil {
+		axes = slices.Repeat([]int{whole}, len(state))
+		p.states[op] = axes
 	}
-	mute := p.mute
-	for {
-		for i, v := range region.Params[1:] {
-			p.set(v, axes[i])
-		}
-		p.mute = true
-		p.block(region)
-		changed := false
+	known := func(values []*ir.Value) {
 		for i := range state {
-			if a := p.of(region.Yields[i]); axes[i] == whole && a != whole {
-				axes[i], changed = a, true
+			if a := p.of(values[i]); axes[i] == whole && a != whole {
+				axes[i], p.changed = a, true
 			}
 		}
-		if !changed {
-			break
-		}
 	}
-	p.mute = mute
+	known(state)
+	for i, v := range region.Params[1:] {
+		p.set(v, axes[i])
+	}
 	p.block(region)
+	known(region.Yields)
 	for i, v := range state {
-		if a := p.of(region.Yields[i]); a != whole && a != axes[i] {
-			p.fail(op, fmt.Sprintf("`reshard(x, %d)` at the end of the step", axes[i]),
-				"the state begins as %s, and a step makes it %s", typed(v.Type, axes[i]), typed(v.Type, a))
+		for _, a := range []int{p.of(v), p.of(region.Yields[i])} {
+			if a != whole && a != axes[i] {
+				p.fail(op, fmt.Sprintf("`reshard(x, %d)` at the end of the step", axes[i]),
+					"the state begins as %s, and a step makes it %s", typed(v.Type, axes[i]), typed(v.Type, a))
+			}
 		}
 		p.set(op.Results[i], axes[i])
 	}

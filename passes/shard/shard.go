@@ -64,7 +64,7 @@ func Says(f *ir.Func) bool {
 }
 
 func (p *placement) function(f *ir.Func) {
-	p.block(f.Body)
+	p.settle(f.Body)
 	results := len(f.Body.Yields) - len(f.Updates)
 	for i, y := range f.Body.Yields {
 		if a := p.of(y); a != whole && i < results && !declared(y) {
@@ -472,7 +472,7 @@ func (w *rewriter) op(op *ir.Op) {
 			return
 		}
 	}
-	if !w.cut(op) && op.Def.Sharding != ir.ShardMark && !marked(op) {
+	if !w.cut(op) && op.Def.Sharding != ir.ShardMark && !w.marked(op) {
 		w.copied(op)
 		return
 	}

@@ -108,7 +108,7 @@ func constant(v *ir.Value) (int64, bool) {
 func (p *placement) tabulate(op *ir.Op) {
 	region := op.Regions[0]
 	axis := whole
-	for _, v := range ir.Captures(region) {
+	for _, v := range p.captured.Of(region) {
 		s := p.of(v)
 		if s == whole {
 			continue
@@ -146,7 +146,7 @@ func (w *rewriter) tabulate(op *ir.Op) {
 	to := w.blocksOf(op.Type().Shape[axis])
 	first := w.cast(w.start(to), types.I32)
 	m := moved{rewriter: w, axis: axis, first: first, reads: map[*ir.Op]movedRead{}}
-	for _, v := range ir.Captures(from) {
+	for _, v := range w.captured.Of(from) {
 		if s := w.of(v); s != whole {
 			m.window(v, s, to, from)
 		}

@@ -51,6 +51,14 @@ var Families = []Family{
 	{"functions", Check, 400, func(n int) string {
 		return "fn f0(x: i32) -> i32 = x\n" + lines(n, "fn f%[2]d(x: i32) -> i32 = f%[1]d(x)\n")
 	}},
+	{"loops over parts of ranks", Check, 25, func(n int) string {
+		return "fn f(x: f32[8] sharded(0)) -> f32[8] sharded(0) = " + strings.Repeat("iterate(3, x, |x| ", n) +
+			"x .* 2.0" + strings.Repeat(")", n)
+	}},
+	{"functions of parts of ranks", Check, 100, func(n int) string {
+		return "fn f0(x: f32[8] sharded(0)) -> f32[8] sharded(0) = x\n" +
+			lines(n, "fn f%[2]d(x: f32[8] sharded(0)) -> f32[8] sharded(0) = f%[1]d(x) + x\n")
+	}},
 	{"type parameters", Check, 100, func(n int) string {
 		return "fn f0[T: num](x: T) -> T = x\n" + lines(n, "fn f%[2]d[T: num](x: T) -> T = f%[1]d(x) + x\n") +
 			last("fn f(x: f32) -> f32 = f%d(x)", n)
