@@ -11,25 +11,43 @@ const (
 	// ShardElements: the results are cut as the operands, all along one axis; one that is replicated is cut where it
 	// is.
 	ShardElements
-	// ShardView: elements move. Along another axis nothing is sent, else what lies with neighbours is.
-	ShardView
+	// ShardBroadcast: the result is cut along the axis that the operand's becomes. One element is sent to all.
+	ShardBroadcast
+	// ShardReshape: the result is cut along the axis that begins where the operand's does.
+	ShardReshape
+	// ShardPermute: the result is cut along the axis that the operand's becomes.
+	ShardPermute
+	// ShardSlice: what lies with neighbours is sent.
+	ShardSlice
+	// ShardConcat: what lies with neighbours is sent.
+	ShardConcat
+	// ShardRead: what stands at a position of the axis is sent to all.
+	ShardRead
 	// ShardReduce: partial results of whole chunks are gathered, and every rank reduces them in the prescribed order.
 	ShardReduce
+	// ShardAnyOrder: a reduction that has the same bits in any order. The results of all parts are gathered.
+	ShardAnyOrder
 	// ShardPositions: the position and the value of the extreme of each part are gathered.
 	ShardPositions
 	// ShardProduct: rows of the left, columns of the right and batches are cut; the other factor is gathered.
 	ShardProduct
-	// ShardCarry: the state goes from rank to rank, in order.
-	ShardCarry
+	// ShardFold: the state goes from rank to rank, in order, and the last is sent to all.
+	ShardFold
+	// ShardScan: the state goes from rank to rank, in order.
+	ShardScan
 	// ShardRows: rows that lie whole on one rank are computed there. Rows that are cut are gathered.
 	ShardRows
+	// ShardChannels is ShardRows where other operands have a row for each channel.
+	ShardChannels
 	// ShardRequests: each rank asks the ranks that have them for the elements at its positions.
 	ShardRequests
+	// ShardAlong: positions along an axis that is whole are looked up on each rank.
+	ShardAlong
 	// ShardScatter: what is added, and where, is gathered; every rank adds what falls into its part.
 	ShardScatter
 	// ShardUpdate: every rank replaces the elements of its part.
 	ShardUpdate
-	// ShardTabulate: the indices are cut where what is read is cut in the same way.
+	// ShardTabulate: the indices are cut as what is read near them.
 	ShardTabulate
 	// ShardBranch: the arms of a choice that all ranks make alike.
 	ShardBranch
@@ -48,25 +66,36 @@ const (
 )
 
 var shardingTexts = [...]struct{ name, text string }{
-	ShardElements: {"elements", "Nothing is sent: every rank computes its own elements."},
-	ShardView:     {"views", "Along the cut axis, rows that lie with neighbours are sent; along others nothing."},
-	ShardReduce: {"reductions", "The results of whole chunks are gathered, and reduced in the prescribed order " +
-		"on every rank."},
+	ShardElements:  {"elements", "Nothing is sent: every rank computes its own elements."},
+	ShardBroadcast: {"repeats", "Nothing is sent, but for an axis of one element, which all ranks get."},
+	ShardReshape:   {"other axes", "Rows that lie with neighbours are sent, where blocks of other lengths come of it."},
+	ShardPermute:   {"order of axes", "Nothing is sent."},
+	ShardSlice:     {"slices", "Along the cut axis, rows that lie with neighbours are sent; along others nothing."},
+	ShardRead:      {"positions of an axis", "What stands at a position of the cut axis is sent to all."},
+	ShardConcat:    {"joins", "Along the cut axis, rows that lie with neighbours are sent; along others nothing."},
+	ShardReduce: {"reductions", "The results of whole chunks are gathered, and reduced in the prescribed order on " +
+		"every " +
+		"rank; integers as in any order."},
+	ShardAnyOrder:  {"in any order", "The results of all parts are gathered, and reduced on every rank."},
 	ShardPositions: {"positions", "The extreme of each part and its position are gathered."},
 	ShardProduct:   {"products", "Rows of the left and columns of the right are cut; the other factor is gathered."},
-	ShardCarry:     {"in order", "The state goes from rank to rank."},
+	ShardFold:      {"in order, to one", "The state goes from rank to rank, and the last one to all."},
+	ShardScan:      {"in order", "The state goes from rank to rank."},
 	ShardRows:      {"rows", "Rows that are cut are gathered; rows that lie on one rank are computed there."},
-	ShardRequests:  {"requests", "Each rank asks the others for the elements at its positions."},
-	ShardScatter:   {"scatters", "Positions and values are gathered; every rank adds to its own part."},
-	ShardUpdate:    {"updates", "Every rank replaces the elements of its own part."},
-	ShardTabulate:  {"by index", "Nothing is sent where elements are read at the index itself."},
-	ShardBranch:    {"choices", "All ranks take the same arm."},
-	ShardLoop:      {"loops", "The state stays cut from step to step."},
-	ShardSource:    {"sources", "Every rank makes its own part."},
-	ShardOutput:    {"output", "Gathered, and done by rank 0."},
-	ShardWhole:     {"whole", "Operands are never cut."},
-	ShardExpanded:  {"expanded", "As the operations that it is made of."},
-	ShardMark:      {"marks", "Cuts its operand, or exchanges all parts with all ranks, or gathers them."},
+	ShardChannels: {"rows of channels", "Rows that are cut are gathered; rows that lie on one rank are computed " +
+		"there."},
+	ShardRequests: {"requests", "Each rank asks the others for the elements at its positions."},
+	ShardAlong:    {"along an axis", "Nothing is sent: the axis is whole on each rank."},
+	ShardScatter:  {"scatters", "Positions and values are gathered; every rank adds to its own part."},
+	ShardUpdate:   {"updates", "Every rank replaces the elements of its own part."},
+	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is sent."},
+	ShardBranch:   {"choices", "All ranks take the same arm."},
+	ShardLoop:     {"loops", "The state stays cut from step to step."},
+	ShardSource:   {"sources", "Every rank makes its own part."},
+	ShardOutput:   {"output", "Gathered, and done by rank 0."},
+	ShardWhole:    {"whole", "Operands are never cut."},
+	ShardExpanded: {"expanded", "As the operations that it is made of."},
+	ShardMark:     {"marks", "Cuts its operand, or exchanges all parts with all ranks, or gathers them."},
 }
 
 // String is the word for the rule in tables.

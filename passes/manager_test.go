@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"healc/ir"
+	"healc/passes/shard"
 )
 
 const small2 = `module "m"
@@ -26,7 +27,7 @@ func @g(%x: f32) -> f32 {
 
 // Every pipeline follows the order table, and the table names passes that exist.
 func TestPassOrder(t *testing.T) {
-	known := map[string]bool{"specialize": true} // not in All: it needs an entry
+	known := map[string]bool{"specialize": true, "shard": true} // not in All: they need an entry, and a rank
 	for _, p := range All() {
 		if p.Doc == "" || known[p.Name] {
 			t.Errorf("pass %s has no line of help, or is there twice", p.Name)
@@ -40,6 +41,7 @@ func TestPassOrder(t *testing.T) {
 	}
 	for name, pipeline := range map[string][]Pass{
 		"all": All(), "standard": Standard("", nil), "entry": Standard("f", map[string]int64{"N": 1}),
+		"rank": Distributed("f", map[string]int64{"N": 1}, shard.Ranks{Rank: 1, Size: 2}), "placed": Placed("f"),
 	} {
 		place := map[string]int{}
 		for i, p := range pipeline {

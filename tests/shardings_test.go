@@ -15,14 +15,15 @@ import (
 
 // shardingRules is the table of docs/distributed.md: what becomes of each operation where operands are sharded.
 func shardingRules() string {
-	by := map[ir.ShardingRule][]string{}
+	by, inner := map[ir.ShardingRule][]string{}, map[ir.ShardingRule][]string{}
 	for _, d := range ir.Ops() {
 		name := d.FunctionName()
 		switch {
 		case d.Surface != "":
 			name = d.Surface
-		case name == "":
-			continue // made by the compiler
+		case name == "": // made by the compiler, or of an index: shown where the rule has no others
+			inner[d.Sharding] = append(inner[d.Sharding], "`"+d.Name+"`")
+			continue
 		}
 		if quoted := "`" + strings.ReplaceAll(name, "|", `\|`) + "`"; !slices.Contains(by[d.Sharding], quoted) {
 			by[d.Sharding] = append(by[d.Sharding], quoted)
@@ -31,7 +32,11 @@ func shardingRules() string {
 	var b strings.Builder
 	b.WriteString("| operations | what is sent |\n|---|---|\n")
 	for r := ir.ShardElements; r <= ir.ShardMark; r++ {
-		if names := by[r]; len(names) > 0 {
+		names := by[r]
+		if len(names) == 0 {
+			names = inner[r]
+		}
+		if len(names) > 0 {
 			slices.Sort(names)
 			fmt.Fprintf(&b, "| %s: %s | %s |\n", r, strings.Join(names, " "), r.Text())
 		}

@@ -11,7 +11,7 @@ import (
 var Fold = ir.Declare("fold")
 var _ = ir.Define(Fold, ir.OpDef{
 	Class: ir.Scope, Surface: "fold", Arity: ir.Variadic, Regions: 1, Traits: ir.MayFail,
-	Sharding: ir.ShardCarry,
+	Sharding: ir.ShardFold,
 	Reads:    readsLast,
 	Space:    func(op *ir.Op) types.Shape { return op.Args[len(op.Args)-1].Type.Shape },
 	Fails: func(op *ir.Op) bool {
@@ -184,7 +184,7 @@ func flatExtent(at diag.Span, s types.Shape) types.Dim {
 var Scan = ir.Declare("scan")
 var _ = ir.Define(Scan, ir.OpDef{
 	Class: ir.Scope, Surface: "scan", Arity: ir.Variadic, Regions: 1,
-	Sharding: ir.ShardCarry,
+	Sharding: ir.ShardScan,
 	Reads:    readsLast,
 	Space:    func(op *ir.Op) types.Shape { return op.Results[0].Type.Shape },
 	Params: []ir.Param{

@@ -12,7 +12,7 @@ import (
 var Index = ir.Declare("index")
 var _ = ir.Define(Index, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardRead,
 	Reads:    readsPositions,
 	Positions: func(op *ir.Op) []ir.Position {
 		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), nil, 1)
@@ -107,7 +107,7 @@ func elementIndex(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 var DynamicSlice = ir.Declare("dynamic_slice")
 var _ = ir.Define(DynamicSlice, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardRead,
 	Reads:    readsPositions,
 	Positions: func(op *ir.Op) []ir.Position {
 		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), op.Dims("sizes"), 1)
@@ -502,7 +502,7 @@ var _ = ir.Define(Position, ir.OpDef{
 var TakeAlongAxis = ir.Declare("take_along_axis")
 var _ = ir.Define(TakeAlongAxis, ir.OpDef{
 	Class: ir.Reindex, Surface: "take_along_axis", Arity: 2, Traits: ir.MayFail | ir.Cheap,
-	Sharding: ir.ShardRequests,
+	Sharding: ir.ShardAlong,
 	Reads:    func(_ *ir.Op, i int) bool { return i == 1 },
 	Params: []ir.Param{
 		{Name: "x"},

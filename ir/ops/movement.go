@@ -12,7 +12,7 @@ import (
 var Broadcast = ir.Declare("broadcast")
 var _ = ir.Define(Broadcast, ir.OpDef{
 	Class: ir.Reindex, Surface: "expand", Arity: 1, Traits: ir.View | ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardBroadcast,
 	Reads:    readsBroadcast,
 	Params: []ir.Param{
 		{Name: "x"},
@@ -117,7 +117,7 @@ func (t *tape) broadcast(x *ir.Value, to types.Shape) *ir.Value {
 var Reshape = ir.Declare("reshape")
 var _ = ir.Define(Reshape, ir.OpDef{
 	Class: ir.Reindex, Surface: "reshape", Arity: 1, Traits: ir.View | ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardReshape,
 	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
@@ -272,7 +272,7 @@ func (t *tape) reshape(x *ir.Value, to types.Shape) *ir.Value {
 var Permute = ir.Declare("permute")
 var _ = ir.Define(Permute, ir.OpDef{
 	Class: ir.Reindex, Surface: "permute_axes", Arity: 1, Traits: ir.View | ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardPermute,
 	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
@@ -351,7 +351,7 @@ func inverse(perm []int64) []int64 {
 var Slice = ir.Declare("slice")
 var _ = ir.Define(Slice, ir.OpDef{
 	Class: ir.Reindex, Arity: 1, Traits: ir.View | ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardSlice,
 	Reads:    readsSlice,
 	Summary:  "Element i of the result is, on axis k, element starts[k] + i * steps[k] of the operand.",
 	Attrs: []ir.AttrDef{
@@ -491,7 +491,7 @@ func ones(n int) []int64 {
 var Concat = ir.Declare("concat")
 var _ = ir.Define(Concat, ir.OpDef{
 	Class: ir.Reindex, Surface: "concat", Arity: ir.Variadic, Traits: ir.Cheap,
-	Sharding: ir.ShardView,
+	Sharding: ir.ShardConcat,
 	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "tensors", Kind: ir.ParamOperands},

@@ -33,7 +33,7 @@ func reducedShape(s types.Shape, axes []int64, keep bool) types.Shape {
 // exist (C2)". Those without an identity fail when they run on nothing, and not before: a program may ask
 // for the extent first.
 func reduction(op *ir.OpDef, d ir.OpDef, set dtypeSet, identity bool) *ir.OpDef {
-	d.Name, d.Class, d.Arity, d.Sharding = op.Name, ir.Reduce, 1, ir.ShardReduce
+	d.Name, d.Class, d.Arity = op.Name, ir.Reduce, 1
 	d.Attrs = []ir.AttrDef{attrAxes, attrKeep}
 	what := d.Quoted()
 	d.Infer = func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -261,6 +261,7 @@ func (t *tape) unreduce(op *ir.Op, g *ir.Value) *ir.Value {
 
 var ReduceSum = ir.Declare("reduce_sum")
 var _ = reduction(ReduceSum, ir.OpDef{
+	Sharding: ir.ShardReduce,
 	Surface:  "+/",
 	Function: "sum", Params: reduceParams(types.Invalid),
 	Summary: "Sum; of nothing 0. Floats are added in the order of \"Numerics\", those of 16 bits in f32.",
@@ -271,6 +272,7 @@ var _ = reduction(ReduceSum, ir.OpDef{
 
 var ReduceProd = ir.Declare("reduce_prod")
 var _ = reduction(ReduceProd, ir.OpDef{
+	Sharding: ir.ShardReduce,
 	Surface:  "*/",
 	Function: "prod", Params: reduceParams(types.Invalid),
 	Summary: "Product; of nothing 1. Floats are multiplied in the order of \"Numerics\", those of 16 bits in f32.",
@@ -347,18 +349,20 @@ func (t *tape) productsBefore(x *ir.Value) *ir.Value {
 
 var ReduceMax = ir.Declare("reduce_max")
 var _ = reduction(ReduceMax, ir.OpDef{
-	Surface: "max/",
-	Summary: "The largest element; NaN if there is one; of nothing an error.",
-	Eval:    evalReduce(ir.ReduceMax), Element: elementReduce(ir.ReduceMax),
+	Sharding: ir.ShardAnyOrder,
+	Surface:  "max/",
+	Summary:  "The largest element; NaN if there is one; of nothing an error.",
+	Eval:     evalReduce(ir.ReduceMax), Element: elementReduce(ir.ReduceMax),
 	VJP:     extremeRule(Argmax),
 	Example: "max/([2, 5, 3]) == 5",
 }, numbers, false)
 
 var ReduceMin = ir.Declare("reduce_min")
 var _ = reduction(ReduceMin, ir.OpDef{
-	Surface: "min/",
-	Summary: "The least element; NaN if there is one; of nothing an error.",
-	Eval:    evalReduce(ir.ReduceMin), Element: elementReduce(ir.ReduceMin),
+	Sharding: ir.ShardAnyOrder,
+	Surface:  "min/",
+	Summary:  "The least element; NaN if there is one; of nothing an error.",
+	Eval:     evalReduce(ir.ReduceMin), Element: elementReduce(ir.ReduceMin),
 	VJP:     extremeRule(Argmin),
 	Example: "min/([2, 5, 3]) == 2",
 }, numbers, false)
@@ -400,7 +404,8 @@ func (t *tape) along(shape types.Shape, axis int64) *ir.Value {
 
 var ReduceAnd = ir.Declare("reduce_and")
 var _ = reduction(ReduceAnd, ir.OpDef{
-	Surface: "&&/", NoGrad: "bool has no gradient",
+	Sharding: ir.ShardAnyOrder,
+	Surface:  "&&/", NoGrad: "bool has no gradient",
 	Function: "all", Params: reduceParams(types.Bool),
 	Summary: "Whether all are true; of nothing true.",
 	Eval:    evalReduce(ir.ReduceAnd), Element: elementReduce(ir.ReduceAnd),
@@ -409,7 +414,8 @@ var _ = reduction(ReduceAnd, ir.OpDef{
 
 var ReduceOr = ir.Declare("reduce_or")
 var _ = reduction(ReduceOr, ir.OpDef{
-	Surface: "||/", NoGrad: "bool has no gradient",
+	Sharding: ir.ShardAnyOrder,
+	Surface:  "||/", NoGrad: "bool has no gradient",
 	Function: "any", Params: reduceParams(types.Bool),
 	Summary: "Whether any is true; of nothing false.",
 	Eval:    evalReduce(ir.ReduceOr), Element: elementReduce(ir.ReduceOr),
@@ -418,9 +424,10 @@ var _ = reduction(ReduceOr, ir.OpDef{
 
 var ReduceSub = ir.Declare("reduce_sub")
 var _ = reduction(ReduceSub, ir.OpDef{
-	Surface: "-/",
-	Summary: "x0 - x1 - x2 ..., strictly from the left; of nothing an error.",
-	Eval:    evalLeftFold(scalar.Emitter.Sub), Element: elementLeftFold(scalar.Emitter.Sub),
+	Sharding: ir.ShardFold,
+	Surface:  "-/",
+	Summary:  "x0 - x1 - x2 ..., strictly from the left; of nothing an error.",
+	Eval:     evalLeftFold(scalar.Emitter.Sub), Element: elementLeftFold(scalar.Emitter.Sub),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		g := t.unreduce(op, cts[0])
 		t.Add(op.Args[0], t.where(t.first(op), g, t.neg(g)))
@@ -430,7 +437,8 @@ var _ = reduction(ReduceSub, ir.OpDef{
 
 var ReduceDiv = ir.Declare("reduce_div")
 var _ = reduction(ReduceDiv, ir.OpDef{
-	Surface: "//",
+	Sharding: ir.ShardFold,
+	Surface:  "//",
 	Fails: func(op *ir.Op) bool {
 		x := op.Args[0].Type
 		return x.Elem.IsInt() || foldsNothing(x, op.Ints("axes"))

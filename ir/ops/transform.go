@@ -31,7 +31,7 @@ import (
 var Ntt = ir.Declare("ntt")
 var _ = ir.Define(Ntt, ir.OpDef{
 	Class: ir.Rows, Surface: "ntt", Arity: 4, Traits: ir.MayFail,
-	Sharding: ir.ShardRows,
+	Sharding: ir.ShardChannels,
 	Params: []ir.Param{
 		{Name: "a"},
 		{Name: "p", Literals: ir.LiteralsShared},
@@ -61,7 +61,7 @@ var _ = ir.Define(Ntt, ir.OpDef{
 var Intt = ir.Declare("intt")
 var _ = ir.Define(Intt, ir.OpDef{
 	Class: ir.Rows, Surface: "intt", Arity: 5, Traits: ir.MayFail,
-	Sharding: ir.ShardRows,
+	Sharding: ir.ShardChannels,
 	Params: []ir.Param{
 		{Name: "a"},
 		{Name: "p", Literals: ir.LiteralsShared},

@@ -163,23 +163,39 @@ func (p *placement) op(op *ir.Op) {
 	switch op.Def.Sharding {
 	case ir.ShardElements:
 		p.results(op, p.common(op, op.Args...))
-	case ir.ShardView:
-		p.view(op)
-	case ir.ShardReduce, ir.ShardPositions:
+	case ir.ShardBroadcast:
+		x := op.Args[0]
+		if x.Type.Shape[p.of(x)].IsConst(1) {
+			p.results(op, whole) // it is sent to all
+		} else {
+			p.results(op, p.of(x)+op.Type().Rank()-x.Type.Rank())
+		}
+	case ir.ShardReshape:
+		p.results(op, p.reshape(op))
+	case ir.ShardPermute:
+		p.results(op, slices.Index(op.Ints("perm"), int64(p.of(op.Args[0]))))
+	case ir.ShardSlice:
+		p.results(op, p.of(op.Args[0]))
+	case ir.ShardConcat:
+		p.results(op, p.common(op, op.Args...))
+	case ir.ShardRead:
+		p.read(op)
+	case ir.ShardReduce, ir.ShardAnyOrder, ir.ShardPositions:
 		p.reduce(op)
 	case ir.ShardProduct:
 		p.product(op)
-	case ir.ShardCarry:
+	case ir.ShardFold, ir.ShardScan:
 		p.carry(op)
-	case ir.ShardRows:
+	case ir.ShardRows, ir.ShardChannels:
 		p.rows(op)
 	case ir.ShardRequests:
 		p.requests(op)
+	case ir.ShardAlong:
+		p.along(op)
 	case ir.ShardScatter:
 		p.scatter(op)
 	case ir.ShardUpdate:
 		p.results(op, p.common(op, op.Args[0], op.Args[1]))
-		p.positions(op, op.Args[2:])
 	case ir.ShardTabulate:
 		p.tabulate(op)
 	case ir.ShardBranch:
@@ -195,15 +211,6 @@ func (p *placement) op(op *ir.Op) {
 			op.Def.Quoted())
 	case ir.ShardWhole, ir.ShardUnknown:
 		p.fail(op, "`replicate(x)` gathers it", "%s does not take a sharded tensor", op.Def.Quoted())
-	}
-}
-
-// positions requires that scalars which say where something is are on all ranks: scalars always are.
-func (p *placement) positions(op *ir.Op, at []*ir.Value) {
-	for _, v := range at {
-		if p.of(v) != whole {
-			panic("BUG: a scalar is cut, of " + op.Def.Name)
-		}
 	}
 }
 
@@ -225,35 +232,18 @@ func (p *placement) mark(op *ir.Op) {
 	p.results(op, axis)
 }
 
-// view is operations that move elements.
-func (p *placement) view(op *ir.Op) {
-	x := op.Args[0]
+// read is what stands at positions of some axes, or runs of elements that begin there, for which the axes stay. Of the
+// axis that is cut all ranks get it.
+func (p *placement) read(op *ir.Op) {
+	x, axes := op.Args[0], op.Ints("axes")
 	s := p.of(x)
-	switch op.Def {
-	case ops.Broadcast:
-		to := s + len(op.Type().Shape) - x.Type.Rank()
-		if x.Type.Shape[s].IsConst(1) {
-			to = whole // it is sent to all
-		}
-		p.results(op, to)
-	case ops.Reshape:
-		p.results(op, p.reshape(op))
-	case ops.Permute:
-		p.results(op, slices.Index(op.Ints("perm"), int64(s)))
-	case ops.Slice:
-		p.results(op, s)
-	case ops.Concat:
-		p.results(op, p.common(op, op.Args...))
-	case ops.DynamicSlice:
-		if slices.Contains(op.Ints("axes"), int64(s)) {
-			s = whole // all ranks get it
-		}
-		p.results(op, s)
-	case ops.Index:
-		p.results(op, without(op.Ints("axes"), s))
-	default:
-		panic("BUG: no rule for the view " + op.Def.Name)
+	switch {
+	case op.Type().Rank() < x.Type.Rank():
+		s = without(axes, s)
+	case slices.Contains(axes, int64(s)):
+		s = whole
 	}
+	p.results(op, s)
 }
 
 // without is axis s of what is left where these axes are dropped: whole where it is one of them.
@@ -322,13 +312,8 @@ func (p *placement) reduce(op *ir.Op) {
 
 // anyOrder reports that a reduction has the same bits in any order.
 func anyOrder(op *ir.Op) bool {
-	switch op.Def {
-	case ops.ReduceMax, ops.ReduceMin, ops.ReduceAnd, ops.ReduceOr:
-		return true
-	case ops.ReduceSum, ops.ReduceProd:
-		return !op.Args[0].Type.Elem.IsFloat()
-	}
-	return false
+	return op.Def.Sharding == ir.ShardAnyOrder ||
+		op.Def.Sharding == ir.ShardReduce && !op.Args[0].Type.Elem.IsFloat()
 }
 
 // product is matrix products.
@@ -379,7 +364,7 @@ func (p *placement) carry(op *ir.Op) {
 		p.results(op, whole)
 		return
 	}
-	if op.Def == ops.Scan {
+	if op.Def.Sharding == ir.ShardScan {
 		p.results(op, s)
 		if s == x.Type.Rank()-1 && (len(op.Results) > 1 || op.Results[0].Type.Elem != x.Type.Elem) {
 			p.fail(op, "`replicate(x)` gathers it",
@@ -411,35 +396,20 @@ func (p *placement) carry(op *ir.Op) {
 
 // rows is operations on rows along an axis. A row that is cut is gathered.
 func (p *placement) rows(op *ir.Op) {
-	tables := op.Args[:1]
-	if op.Def == ops.FourierRows {
-		tables = op.Args[:2]
-	}
-	for _, v := range op.Args[len(tables):] {
+	n := max(op.Def.Tables, 1)
+	for _, v := range op.Args[n:] {
 		if p.of(v) != whole {
 			p.fail(op, "`replicate(x)` gathers it", "the tables of %s cannot be sharded: %s", op.Def.Quoted(),
 				typed(v.Type, p.of(v)))
 		}
 	}
-	p.results(op, p.common(op, tables...))
+	p.results(op, p.common(op, op.Args[:n]...))
 }
 
 // requests is reads at positions that are computed.
 func (p *placement) requests(op *ir.Op) {
 	x, idx := op.Args[0], op.Args[1:]
 	s, at := p.of(x), p.common(op, idx...)
-	if op.Def == ops.TakeAlongAxis {
-		axis := int(op.Int("axis"))
-		if s == axis {
-			p.fail(op, "`reshard(x, k)` cuts it along another axis, and `replicate(x)` gathers it",
-				"positions along axis %d of a tensor that is cut along it are not supported: %s", axis, typed(x.Type,
-					s))
-			p.results(op, whole)
-			return
-		}
-		p.results(op, p.common(op, x, idx[0]))
-		return
-	}
 	axes := op.Ints("axes")
 	switch {
 	case s == whole:
@@ -459,6 +429,19 @@ func (p *placement) requests(op *ir.Op) {
 	default:
 		p.results(op, without(axes, s)+idx[0].Type.Rank())
 	}
+}
+
+// along is reads at positions along one axis, which is whole on each rank.
+func (p *placement) along(op *ir.Op) {
+	x, axis := op.Args[0], int(op.Int("axis"))
+	if p.of(x) == axis {
+		p.fail(op, "`reshard(x, k)` cuts it along another axis, and `replicate(x)` gathers it",
+			"positions along axis %d of a tensor that is cut along it are not supported: %s", axis,
+			typed(x.Type, axis))
+		p.results(op, whole)
+		return
+	}
+	p.results(op, p.common(op, op.Args...))
 }
 
 // scatter adds at positions.

@@ -17,8 +17,6 @@ func (w *rewriter) reduce(op *ir.Op) {
 	switch {
 	case !slices.Contains(axes, int64(s)):
 		w.along(op, s, attrsOf(op))
-	case op.Def == ops.ReduceSub, op.Def == ops.ReduceDiv:
-		w.carry(op)
 	case empty(x.Type.Shape):
 		w.copied(op)
 	case anyOrder(op):

@@ -26,12 +26,8 @@ func (w *rewriter) rows(op *ir.Op) {
 		}
 		return
 	}
-	data := 1
-	if op.Def == ops.FourierRows {
-		data = 2
-	}
-	channels := whole
-	if op.Def == ops.Ntt || op.Def == ops.Intt {
+	data, channels := max(op.Def.Tables, 1), whole
+	if op.Def.Sharding == ir.ShardChannels {
 		channels = int(rows.ChannelAxis(op.Args[0].Type.Rank(), int64(axis)))
 	}
 	args := make([]*ir.Value, len(op.Args))
@@ -52,14 +48,6 @@ func (w *rewriter) rows(op *ir.Op) {
 func (w *rewriter) requests(op *ir.Op) {
 	x := op.Args[0]
 	s, to := w.of(x), w.of(op.Results[0])
-	if op.Def == ops.TakeAlongAxis {
-		if to == int(op.Int("axis")) {
-			w.emit(op, []*ir.Value{w.whole(x), w.part(op.Args[1], to)}, attrsOf(op), nil)
-			return
-		}
-		w.along(op, to, attrsOf(op))
-		return
-	}
 	axes := op.Ints("axes")
 	if !slices.Contains(axes, int64(s)) || s == whole {
 		args := []*ir.Value{w.part(x, s)}
@@ -87,6 +75,16 @@ func (w *rewriter) requests(op *ir.Op) {
 	got := w.b.Emit(exchange.Take, ir.A{"extent": b.Extent, "block": b.Block}, rowsOf, flat)
 	shape := append(slices.Clone(at.Type.Shape), rowsOf.Type.Shape[1:]...)
 	w.becomes(op.Results[0], w.reshaped(got, shape))
+}
+
+// lookedUp writes reads at positions along an axis that is whole on each rank.
+func (w *rewriter) lookedUp(op *ir.Op) {
+	to := w.of(op.Results[0])
+	if to == int(op.Int("axis")) { // the positions are cut, and what they are looked up in is not
+		w.emit(op, []*ir.Value{w.whole(op.Args[0]), w.part(op.Args[1], to)}, attrsOf(op), nil)
+		return
+	}
+	w.along(op, to, attrsOf(op))
 }
 
 // scatter writes additions at positions.

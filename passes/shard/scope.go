@@ -77,7 +77,7 @@ func (w *rewriter) carry(op *ir.Op) {
 		w.copied(op)
 		return
 	}
-	scan := op.Def == ops.Scan
+	scan := op.Def.Sharding == ir.ShardScan
 	axes := []int64{int64(x.Type.Rank() - 1)}
 	if !scan {
 		axes = ops.ReducedAxes(op)

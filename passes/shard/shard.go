@@ -479,20 +479,32 @@ func (w *rewriter) op(op *ir.Op) {
 	switch op.Def.Sharding {
 	case ir.ShardElements:
 		w.elements(op)
-	case ir.ShardView:
-		w.view(op)
-	case ir.ShardReduce:
+	case ir.ShardBroadcast:
+		w.broadcast(op)
+	case ir.ShardReshape:
+		w.reshape(op)
+	case ir.ShardPermute:
+		w.along(op, w.of(op.Args[0]), attrsOf(op))
+	case ir.ShardSlice:
+		w.sliced(op)
+	case ir.ShardConcat:
+		w.joined(op)
+	case ir.ShardRead:
+		w.read(op)
+	case ir.ShardReduce, ir.ShardAnyOrder:
 		w.reduce(op)
 	case ir.ShardPositions:
 		w.extreme(op)
 	case ir.ShardProduct:
 		w.product(op)
-	case ir.ShardCarry:
+	case ir.ShardFold, ir.ShardScan:
 		w.carry(op)
-	case ir.ShardRows:
+	case ir.ShardRows, ir.ShardChannels:
 		w.rows(op)
 	case ir.ShardRequests:
 		w.requests(op)
+	case ir.ShardAlong:
+		w.lookedUp(op)
 	case ir.ShardScatter:
 		w.scatter(op)
 	case ir.ShardUpdate:

@@ -10,39 +10,26 @@ import (
 	parts "healc/runtime/exchange"
 )
 
-// view writes operations that move elements.
-func (w *rewriter) view(op *ir.Op) {
-	x := op.Args[0]
-	s, to := w.of(x), w.of(op.Results[0])
-	result := op.Results[0]
-	switch op.Def {
-	case ops.Broadcast:
-		if to == whole {
-			w.copied(op)
-			return
-		}
-		w.becomes(result, w.b.Emit(ops.Broadcast, ir.A{"shape": w.localShape(op.Type().Shape, to)}, w.part(x, s)))
-	case ops.Reshape:
-		w.reshape(op)
-	case ops.Permute:
-		w.emit(op, []*ir.Value{w.part(x, s)}, attrsOf(op), nil)
-	case ops.Slice:
-		w.sliced(op)
-	case ops.Concat:
-		w.joined(op)
-	case ops.DynamicSlice:
-		if to == whole {
-			w.fetched(op)
-			return
-		}
-		w.emit(op, w.withPositions(w.part(x, s), op.Args[1:]), attrsOf(op), nil)
-	case ops.Index:
-		if to == whole {
-			w.fetched(op)
-			return
-		}
-		w.emit(op, w.withPositions(w.part(x, s), op.Args[1:]), attrsOf(op), nil)
+// broadcast writes the repetition of a part.
+func (w *rewriter) broadcast(op *ir.Op) {
+	to := w.of(op.Results[0])
+	if to == whole {
+		w.copied(op)
+		return
 	}
+	x := op.Args[0]
+	w.becomes(op.Results[0], w.b.Emit(ops.Broadcast, ir.A{"shape": w.localShape(op.Type().Shape, to)},
+		w.part(x, w.of(x))))
+}
+
+// read writes a read at positions of axes.
+func (w *rewriter) read(op *ir.Op) {
+	if w.of(op.Results[0]) == whole {
+		w.fetched(op)
+		return
+	}
+	x := op.Args[0]
+	w.emit(op, w.withPositions(w.part(x, w.of(x)), op.Args[1:]), attrsOf(op), nil)
 }
 
 func (w *rewriter) withPositions(x *ir.Value, at []*ir.Value) []*ir.Value {
