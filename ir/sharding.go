@@ -74,8 +74,7 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardRead:      {"positions of an axis", "What stands at a position of the cut axis is sent to all."},
 	ShardConcat:    {"joins", "Along the cut axis, rows that lie with neighbours are sent; along others nothing."},
 	ShardReduce: {"reductions", "The results of whole chunks are gathered, and reduced in the prescribed order on " +
-		"every " +
-		"rank; integers as in any order."},
+		"every rank; integers as in any order."},
 	ShardAnyOrder:  {"in any order", "The results of all parts are gathered, and reduced on every rank."},
 	ShardPositions: {"positions", "The extreme of each part and its position are gathered."},
 	ShardProduct:   {"products", "Rows of the left and columns of the right are cut; the other factor is gathered."},
@@ -83,7 +82,7 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardScan:      {"in order", "The state goes from rank to rank."},
 	ShardRows:      {"rows", "Rows that are cut are gathered; rows that lie on one rank are computed there."},
 	ShardChannels: {"rows of channels", "Rows that are cut are gathered; rows that lie on one rank are computed " +
-		"there."},
+		"there, each with the tables of its channel."},
 	ShardRequests: {"requests", "Each rank asks the others for the elements at its positions."},
 	ShardAlong:    {"along an axis", "Nothing is sent: the axis is whole on each rank."},
 	ShardScatter:  {"scatters", "Positions and values are gathered; every rank adds to its own part."},
