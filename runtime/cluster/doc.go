@@ -23,7 +23,7 @@ type Comm interface {
 	AllGather(all []byte, counts []int) error
 
 	// AllToAll sends a part of send to each rank, to[r] bytes to rank r, in order, and receives from[r] bytes of each.
-	// What a rank sends is as long as the other expects.
+	// What a rank sends is as long as the other expects: ranks that expect nothing of each other need not meet.
 	AllToAll(send []byte, to []int, recv []byte, from []int) error
 
 	// SendRecv sends to one rank and receives from another, or the same; either may be Nobody. It needs both for a

@@ -386,8 +386,8 @@ func (m *mesh) heard(err error) error {
 
 func (m *mesh) AllGather(all []byte, counts []int) error {
 	cluster.CheckCounts(m.Size(), all, counts)
-	own := payload(cluster.Part(all, counts, m.rank))
-	return m.do(func(int) []byte { return own }, func(r int) []byte { return payload(cluster.Part(all, counts, r)) })
+	own := part(all, counts, m.rank)
+	return m.do(func(int) []byte { return own }, func(r int) []byte { return part(all, counts, r) })
 }
 
 func (m *mesh) AllToAll(send []byte, to []int, recv []byte, from []int) error {
@@ -396,8 +396,7 @@ func (m *mesh) AllToAll(send []byte, to []int, recv []byte, from []int) error {
 	if err := cluster.ToSelf(m.rank, cluster.Part(send, to, m.rank), cluster.Part(recv, from, m.rank)); err != nil {
 		return m.fail(err)
 	}
-	return m.do(func(r int) []byte { return payload(cluster.Part(send, to, r)) },
-		func(r int) []byte { return payload(cluster.Part(recv, from, r)) })
+	return m.do(func(r int) []byte { return part(send, to, r) }, func(r int) []byte { return part(recv, from, r) })
 }
 
 func (m *mesh) SendRecv(send []byte, to int, recv []byte, from int) error {
@@ -434,6 +433,14 @@ func payload(b []byte) []byte {
 		return empty
 	}
 	return b
+}
+
+// part is a part as do takes it: what is empty is not sent, as both ranks know that it is.
+func part(b []byte, counts []int, r int) []byte {
+	if counts[r] == 0 {
+		return nil
+	}
+	return cluster.Part(b, counts, r)
 }
 
 // fail ends the communicator and tells the others why. Of several errors the first counts.

@@ -176,11 +176,19 @@ func (m *mpi) AllToAll(send []byte, to []int, recv []byte, from []int) error {
 	})
 }
 
-// exchange sends to and receives from each other rank, beginning with the nearest.
+// exchange sends to and receives from each other rank, beginning with the nearest. What is empty is not sent, as both
+// ranks know that it is.
 func (m *mpi) exchange(out, in func(r int) []byte) error {
 	for k := 1; k < m.size; k++ {
 		to, from := (m.rank+k)%m.size, (m.rank+m.size-k)%m.size
-		if err := m.sendRecv(out(to), to, in(from), from); err != nil {
+		send, recv := out(to), in(from)
+		if len(send) == 0 {
+			to = cluster.Nobody
+		}
+		if len(recv) == 0 {
+			from = cluster.Nobody
+		}
+		if err := m.sendRecv(send, to, recv, from); err != nil {
 			return err
 		}
 	}
