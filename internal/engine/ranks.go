@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"strings"
 
 	"healc/internal/identity"
@@ -128,8 +127,8 @@ func (f *Func) disagree(a aspect, r int) error {
 	return failed
 }
 
-// about is what has to be the same on all ranks. The values of inputs are looked at in the first call of a function; of
-// what is sharded each rank has others, and as many as it may along that axis.
+// about is what has to be the same on all ranks. Every rank has the whole of each input, of what is sharded, too. Their
+// values are looked at in the first call of a function.
 func (f *Func) about(args []*tensor.Tensor) []aspect {
 	first := f.met.CompareAndSwap(false, true)
 	var kinds, sums []string
@@ -139,17 +138,11 @@ func (f *Func) about(args []*tensor.Tensor) []aspect {
 			name = p[i].Name
 		}
 		kind := "none"
-		axis := f.memory.ParamAxis(i)
-		switch {
-		case t == nil:
-		case axis >= 0 && axis < len(t.Shape):
-			kind = fmt.Sprintf("%s, sharded along axis %d", types.Of(t.DType, slices.Delete(slices.Clone(t.Shape),
-				axis, axis+1)...), axis)
-		default:
+		if t != nil {
 			kind = types.Of(t.DType, t.Shape...).String()
 		}
 		kinds = append(kinds, name+": "+kind)
-		if first && axis < 0 {
+		if first {
 			sums = append(sums, name+": "+checksum(t))
 		}
 	}

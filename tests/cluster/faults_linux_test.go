@@ -3,15 +3,19 @@ package cluster_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"healc/runtime/tensorfile"
 	"healc/tests/sample"
 )
 
@@ -79,16 +83,21 @@ func times() int {
 	return 4
 }
 
+// quick is how long a run that is not in the way of others takes to end. On a machine that is busy some take longer,
+// and most do not.
+const quick = 2 * time.Second
+
 // TestKilled: a rank that is killed, in whatever it is at, is the end of all, and is named.
 func TestKilled(t *testing.T) {
 	program := file(t, endless)
 	short := file(t, "@io fn main() -> i32 = { print(sum(tabulate(1000, |i| i))); 0 }\n")
-	var slowest time.Duration
+	exchanges := file(t, exchanging)
+	var all []time.Duration
 	for i := range times() {
 		wait := time.Duration(rand.IntN(300)) * time.Millisecond
-		which, path := rand.IntN(3), program
-		if i%2 == 1 {
-			path, wait = short, wait/3
+		which, path := rand.IntN(3), []string{program, short, exchanges}[i%3]
+		if path == short {
+			wait /= 3
 		}
 		c, ranks, out, errs := begun(t, path)
 		time.Sleep(wait)
@@ -97,7 +106,7 @@ func TestKilled(t *testing.T) {
 		err := c.Wait()
 		gone(t, ranks)
 		took := time.Since(start)
-		if slowest = max(slowest, took); took > hang {
+		if all = append(all, took); took > hang {
 			t.Errorf("after %v: the run has ended %v after a rank", wait, took)
 		}
 		code, said := c.ProcessState.ExitCode(), errs.String()
@@ -109,7 +118,79 @@ func TestKilled(t *testing.T) {
 		}
 		t.Errorf("rank %d killed after %v: %v\n%s%s", which, wait, err, out, errs)
 	}
-	t.Logf("the slowest of %d runs has ended %v after a rank", times(), slowest)
+	slices.Sort(all)
+	t.Logf("of %d runs the slowest has ended %v after a rank", len(all), all[len(all)-1])
+	if all[len(all)/4] > quick {
+		t.Errorf("most runs end more than %v after a rank: %v", quick, all)
+	}
+}
+
+// exchanging is in exchanges nearly all of its time: rows that are sent to neighbours, and sums.
+const exchanging = `fn step[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) =
+    (roll(x, 1, 0) + roll(x, -1, 0)) * 0.5
+
+@io fn main() = {
+    let x: f32[64, 16] sharded(0) = tabulate(64, 16, |i, k| (i * k) as f32);
+    print(sum(iterate(2_000_000_000, x, |s| step(s))));
+}
+`
+
+// TestNoPartOfAFile: whenever a rank is killed, a file under its name is whole.
+func TestNoPartOfAFile(t *testing.T) {
+	const files, n = 6, 300_000
+	dir := t.TempDir()
+	var b strings.Builder
+	fmt.Fprintf(&b, "@io fn main() = {\n    let x: f32[%d] sharded(0) = tabulate(%d, |i| i as f32);\n", n, n)
+	for k := range files {
+		fmt.Fprintf(&b, "    save_npy(%q, x + %d.0);\n", filepath.Join(dir, fmt.Sprintf("x%d.npy", k)), k)
+	}
+	b.WriteString("    print(iterate(2_000_000_000, 1.0, |s| sin(s)));\n}\n")
+	program, whole, killed := file(t, b.String()), 0, 0
+	for range times() {
+		c, ranks, out, errs := begun(t, program)
+		for limit := time.Now().Add(hang); ; time.Sleep(time.Millisecond) { // until it writes
+			if left, err := os.ReadDir(dir); len(left) > rand.IntN(files) {
+				break
+			} else if err != nil || time.Now().After(limit) {
+				t.Fatalf("nothing is written: %v\n%s%s", err, out, errs)
+			}
+		}
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		if syscall.Kill(ranks[rand.IntN(3)], syscall.SIGKILL) == nil {
+			killed++
+		}
+		_ = c.Wait()
+		gone(t, ranks)
+		for k := range files {
+			path := filepath.Join(dir, fmt.Sprintf("x%d.npy", k))
+			x, err := tensorfile.ReadNpyFile(path)
+			if os.IsNotExist(err) {
+				continue
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for i, bits := range x.Bits() {
+				if v := math.Float32frombits(uint32(bits)); v != float32(i+k) {
+					t.Fatalf("element %d of %s is %v", i, path, v)
+				}
+			}
+			whole++
+			x.Close()
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range left { // what has another name may be a part
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d runs were ended, and have left %d whole files", killed, whole)
+	if killed == 0 {
+		t.Error("no rank was there to be killed")
+	}
 }
 
 // TestKilledStarter: ranks end with who has started them.

@@ -103,8 +103,8 @@ func otherBuild(t *testing.T) string {
 	return path
 }
 
-// TestLaunchedOthers: ranks of different programs or builds say so, and so does a rank of another library than the
-// launcher's.
+// TestLaunchedOthers: ranks of different programs, builds or inputs say so, and so does a rank of another library than
+// the launcher's.
 func TestLaunchedOthers(t *testing.T) {
 	overMPI(t, func(t *testing.T, c connection) {
 		first, second := file(t, "@io fn main() -> i32 = 0\n"), file(t, "@io fn main() -> i32 = 1\n")
@@ -112,6 +112,17 @@ func TestLaunchedOthers(t *testing.T) {
 		build[slices.Index(build, "run")-1] = otherBuild(t)
 		for want, then := range map[string][]string{"the programs": program, "the builds of healc": build} {
 			cmd := c.start(t, 1, "run", first)
+			cmd.Args = append(append(cmd.Args, ":"), then[slices.Index(then, "-n"):]...)
+			code, stdout, stderr := run(cmd)
+			if code != 3 || stdout != "" || strings.Count(stderr, "do not run the same: "+want+" differ") != 1 {
+				t.Errorf("others in %s: exit code %d\n%s%s", want, code, stdout, stderr)
+			}
+		}
+		sum := file(t, "fn f[N](x: f32[N] sharded(0)) -> f32 = +/(x)\n")
+		inputs := func(x string) *exec.Cmd { return c.start(t, 1, "run", sum, "--entry", "f", "--in", "x="+x) }
+		for want, x := range map[string]string{"the shapes of the inputs": "[1.0, 2.0, 3.0]",
+			"the values of the inputs": "[1.0, 2.5]"} {
+			cmd, then := inputs("[1.0, 2.0]"), inputs(x).Args
 			cmd.Args = append(append(cmd.Args, ":"), then[slices.Index(then, "-n"):]...)
 			code, stdout, stderr := run(cmd)
 			if code != 3 || stdout != "" || strings.Count(stderr, "do not run the same: "+want+" differ") != 1 {
