@@ -170,6 +170,7 @@ var imports = []struct{ pkg, may string }{
 	{"nn", ". ir/scalar lang/types runtime/tensor runtime/tensorfile"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
+	{"tests/bench/ranks", "runtime/cluster cmd/healc/ranks"},
 	{"tests/...", "* nn cmd/healc/measure tests/..."},
 }
 
@@ -186,7 +187,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/llir/llvm", "codegen/llvm/... codegen/gpu"},
 	{"github.com/ebitengine/purego",
 		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest runtime/cluster/mpi " +
-			"tests/library"},
+			"tests/bench/ranks tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
 	{"github.com/spf13/pflag", "cmd/healc/..."},

@@ -8,15 +8,18 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"healc/runtime/cluster"
 )
 
 // mesh is a communicator over a connection to each other rank.
 //
-// What is sent goes through a goroutine for each connection, because two ranks that first send and then receive would
-// wait for each other once the buffers of a connection are full. What is received goes straight to its place.
+// What a connection takes at once is written by the caller. The rest goes through a goroutine for each connection,
+// because two ranks that first send and then receive would wait for each other once the buffers of a connection are
+// full. What is received goes straight to its place.
 type mesh struct {
 	rank  int
 	peers []*peer // nil for this rank
@@ -29,23 +32,25 @@ type mesh struct {
 }
 
 type peer struct {
-	rank int
-	conn net.Conn
-	in   *bufio.Reader
-	out  chan message  // what is to be sent
-	sent chan struct{} // a token for each message that has gone
-	quit chan struct{} // closed to end the goroutine, after the message that it writes
-	gone chan struct{} // closed when it has ended
-	err  error         // why, once gone is closed; nil by quit
+	rank  int
+	conn  net.Conn
+	raw   syscall.RawConn // nil: nothing is written at once
+	in    *bufio.Reader
+	mu    sync.Mutex    // held from the first byte of a message until it has gone or the goroutine has the rest
+	shut  bool          // no message begins any more
+	now   bool          // the last message has gone at once
+	out   chan message  // what is to be sent
+	sent  chan struct{} // a token for each message that has gone
+	quit  chan struct{} // closed to end the goroutine, after the message that it writes
+	gone  chan struct{} // closed when it has ended
+	space [headerBytes]byte
+	err   error // why, once gone is closed; nil by quit
 
 	coming chan arrival // its words of the next meeting; nil where nobody reads them yet
 }
 
-// message is what goes to a rank.
-type message struct {
-	kind  uint64
-	bytes []byte
-}
+// message is what goes to a rank: its beginning, unless that has gone, and the rest.
+type message struct{ head, bytes []byte }
 
 // arrival is what has come for a meeting.
 type arrival struct {
@@ -62,6 +67,9 @@ const (
 	words       = 2
 	mostReason  = 1 << 12
 	mostWords   = 1 << 12 // bytes
+
+	// mostBuffered is how much may be read with a header. More goes to its place without a copy.
+	mostBuffered = 1 << 12
 )
 
 // patience is how long a rank that has failed tries to tell the others, and linger how long it waits for them to have
@@ -79,8 +87,11 @@ func newMesh(rank int, conns []net.Conn) *mesh {
 		if r == rank {
 			continue
 		}
-		p := &peer{rank: r, conn: c, in: bufio.NewReaderSize(c, 1<<16), out: make(chan message, 1),
+		p := &peer{rank: r, conn: c, in: bufio.NewReaderSize(c, mostBuffered), out: make(chan message, 1),
 			sent: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{})}
+		if s, ok := c.(syscall.Conn); ok {
+			p.raw, _ = s.SyscallConn()
+		}
 		m.peers[r] = p
 		go p.send()
 	}
@@ -90,26 +101,22 @@ func newMesh(rank int, conns []net.Conn) *mesh {
 func (m *mesh) Rank() int { return m.rank }
 func (m *mesh) Size() int { return len(m.peers) }
 
-// send is the goroutine that writes to a connection.
+// send is the goroutine that writes to a connection what it does not take at once.
 func (p *peer) send() {
 	defer close(p.gone)
-	small := make([]byte, 0, 1<<12)
 	for {
 		var next message
 		select {
 		case next = <-p.out:
 		case <-p.quit:
-			return
+			select {
+			case next = <-p.out: // which has begun
+			default:
+				return
+			}
 		}
-		b := next.bytes
-		head := binary.LittleEndian.AppendUint64(small[:0], next.kind<<lengthBits|uint64(len(b)))
-		if len(b) <= cap(small)-headerBytes {
-			_, p.err = p.conn.Write(append(head, b...))
-		} else {
-			both := net.Buffers{head, b}
-			_, p.err = both.WriteTo(p.conn)
-		}
-		if p.err != nil {
+		both := net.Buffers{next.head, next.bytes}
+		if _, p.err = both.WriteTo(p.conn); p.err != nil {
 			return
 		}
 		p.sent <- struct{}{}
@@ -118,15 +125,61 @@ func (p *peer) send() {
 
 // post has b sent; flushed waits until it has gone.
 func (p *peer) post(kind uint64, b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	select {
-	case p.out <- message{kind, b}:
+	case <-p.gone:
+		return &cluster.LostError{Rank: p.rank, Err: p.err}
+	default:
+	}
+	if p.shut {
+		return &cluster.LostError{Rank: p.rank, Err: errClosed}
+	}
+	next := message{binary.LittleEndian.AppendUint64(p.space[:0], kind<<lengthBits|uint64(len(b))), b}
+	if p.now = p.atOnce(&next); p.now {
+		return nil
+	}
+	select {
+	case p.out <- next:
 		return nil
 	case <-p.gone:
 		return &cluster.LostError{Rank: p.rank, Err: p.err}
 	}
 }
 
+// atOnce writes what the connection takes without waiting, and reports whether that was all. Errors are left to the
+// goroutine, which meets them again.
+func (p *peer) atOnce(m *message) (all bool) {
+	if p.raw == nil {
+		return false
+	}
+	sent := 0
+	err := p.raw.Write(func(fd uintptr) bool {
+		sent = writeBoth(fd, m.head, m.bytes)
+		return true
+	})
+	begun := min(sent, len(m.head))
+	m.head, m.bytes = m.head[begun:], m.bytes[sent-begun:]
+	return err == nil && len(m.head)+len(m.bytes) == 0
+}
+
+// writeBoth writes what a connection takes without waiting of two pieces, and says how much that was; nothing, where
+// there is an error.
+func writeBoth(fd uintptr, first, second []byte) int {
+	pieces := []syscall.Iovec{{Base: &first[0]}, {Base: unsafe.SliceData(second)}}
+	pieces[0].SetLen(len(first))
+	pieces[1].SetLen(len(second))
+	n, _, errno := syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&pieces[0])), uintptr(len(pieces)))
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
 func (p *peer) flushed() error {
+	if p.now {
+		return nil
+	}
 	select {
 	case <-p.sent:
 		return nil
@@ -488,6 +541,9 @@ func (p *peer) hangUp(note []byte) {
 	now := time.Now()
 	_ = p.conn.SetReadDeadline(now) // a call that waits ends
 	_ = p.conn.SetWriteDeadline(now.Add(patience))
+	p.mu.Lock()
+	p.shut = true
+	p.mu.Unlock()
 	close(p.quit)
 	<-p.gone
 	if p.err != nil || note == nil {

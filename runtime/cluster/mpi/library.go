@@ -23,7 +23,8 @@ type library struct {
 	initialized, initThread, finalize, abort uintptr
 	commRank, commSize, commSetErrhandler    uintptr
 	commDup                                  uintptr
-	allgatherv, send, recv, sendrecv         uintptr
+	allgather, allgatherv                    uintptr
+	send, recv, sendrecv                     uintptr
 	getCount, barrier                        uintptr
 	errorString, getLibraryVersion           uintptr
 
@@ -62,9 +63,8 @@ func (l *library) bind(dl uintptr) error {
 	for name, f := range map[string]*uintptr{
 		"Initialized": &l.initialized, "Init_thread": &l.initThread, "Finalize": &l.finalize, "Abort": &l.abort,
 		"Comm_rank": &l.commRank, "Comm_size": &l.commSize, "Comm_set_errhandler": &l.commSetErrhandler,
-		"Comm_dup":   &l.commDup,
-		"Allgatherv": &l.allgatherv, "Send": &l.send, "Recv": &l.recv, "Sendrecv": &l.sendrecv,
-		"Get_count": &l.getCount, "Barrier": &l.barrier,
+		"Comm_dup": &l.commDup, "Allgather": &l.allgather, "Allgatherv": &l.allgatherv,
+		"Send": &l.send, "Recv": &l.recv, "Sendrecv": &l.sendrecv, "Get_count": &l.getCount, "Barrier": &l.barrier,
 		"Error_string": &l.errorString, "Get_library_version": &l.getLibraryVersion,
 	} {
 		sym, err := purego.Dlsym(dl, "MPI_"+name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -36,6 +37,7 @@ type mpi struct {
 	status          [64]byte
 	got             int32
 	counts, offsets []int32
+	calls           series
 }
 
 // Open makes this process, started by a launcher such as mpirun, a rank of MPI_COMM_WORLD. The library is the one
@@ -130,12 +132,19 @@ func (m *mpi) AllGather(all []byte, counts []int) error {
 	})
 }
 
-// gather is AllGather in one piece, on a communicator of the library.
+// gather is AllGather in one piece, on a communicator of the library. Parts of equal lengths have a call of their own,
+// for which libraries have better ways.
 func (m *mpi) gather(comm uintptr, all []byte, counts []int) error {
-	place(m.counts, m.offsets, counts)
 	l := m.lib
-	err := l.check(l.call(l.allgatherv, l.inPlace, 0, l.bytes, data0(all), ptr(&m.counts[0]), ptr(&m.offsets[0]),
-		l.bytes, comm))
+	if n := counts[0]; n*m.size == len(all) && !slices.ContainsFunc(counts, func(k int) bool { return k != n }) {
+		*m.calls.next() = call{fn: l.allgather, args: [...]uintptr{l.inPlace, 0, l.bytes, data0(all), uintptr(n),
+			l.bytes, comm, 11: 0}}
+	} else {
+		place(m.counts, m.offsets, counts)
+		*m.calls.next() = call{fn: l.allgatherv, args: [...]uintptr{l.inPlace, 0, l.bytes, data0(all),
+			ptr(&m.counts[0]), ptr(&m.offsets[0]), l.bytes, comm, 11: 0}}
+	}
+	err := l.check(m.calls.run())
 	runtime.KeepAlive(all)
 	return err
 }
@@ -210,27 +219,29 @@ func (m *mpi) sendRecv(send []byte, to int, recv []byte, from int) error {
 		out, in := to != cluster.Nobody && (first || len(send) > 0), from != cluster.Nobody && (first || len(recv) > 0)
 		s, r := send[:min(len(send), m.most)], recv[:min(len(recv), m.most)]
 		l := m.lib
-		var code uintptr
 		switch {
 		case out && in:
-			code = l.call(l.sendrecv, data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag, data0(r), uintptr(len(r)),
-				l.bytes, uintptr(from), tag, l.world, ptr(&m.status[0]))
+			*m.calls.next() = call{fn: l.sendrecv, args: [...]uintptr{data0(s), uintptr(len(s)), l.bytes, uintptr(to),
+				tag, data0(r), uintptr(len(r)), l.bytes, uintptr(from), tag, l.world, ptr(&m.status[0])}}
 		case out:
-			code = l.call(l.send, data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag, l.world)
+			*m.calls.next() = call{fn: l.send, args: [...]uintptr{data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag,
+				l.world, 11: 0}}
 		case in:
-			code = l.call(l.recv, data0(r), uintptr(len(r)), l.bytes, uintptr(from), tag, l.world, ptr(&m.status[0]))
+			*m.calls.next() = call{fn: l.recv, args: [...]uintptr{data0(r), uintptr(len(r)), l.bytes, uintptr(from),
+				tag, l.world, ptr(&m.status[0]), 11: 0}}
 		default:
 			return nil
 		}
+		if in {
+			*m.calls.next() = call{fn: l.getCount, args: [...]uintptr{ptr(&m.status[0]), l.bytes, ptr(&m.got), 11: 0}}
+		}
+		err := l.check(m.calls.run())
 		runtime.KeepAlive(send)
 		runtime.KeepAlive(recv)
-		if err := l.check(code); err != nil {
+		if err != nil {
 			return err
 		}
 		if in {
-			if err := l.check(l.call(l.getCount, ptr(&m.status[0]), l.bytes, ptr(&m.got))); err != nil {
-				return err
-			}
 			if int(m.got) != len(r) {
 				return &cluster.LengthError{From: from, Sent: int64(m.got), Want: int64(len(r))}
 			}
@@ -238,6 +249,9 @@ func (m *mpi) sendRecv(send []byte, to int, recv []byte, from int) error {
 		}
 		if out {
 			send = send[len(s):]
+		}
+		if len(send) == 0 && len(recv) == 0 {
+			return nil
 		}
 	}
 }

@@ -1,0 +1,31 @@
+package mpi
+
+// call is a call of a C function that returns an int. Assembly knows how it lies.
+type call struct {
+	fn     uintptr
+	args   [mostArgs]uintptr
+	result int64
+}
+
+// mostArgs is how many arguments the longest of the functions has, MPI_Sendrecv.
+const mostArgs = 12
+
+// series is calls of C that follow each other, up to the first whose result is not 0. They cost one way from Go into C
+// and back, which is about as long as what MPI does for a short message. It lies on the heap, where C finds it.
+type series struct {
+	calls [2]call
+	n     int
+}
+
+// next is another call, which the caller writes. What its arguments point to is kept alive until run has returned.
+func (s *series) next() *call {
+	s.n++
+	return &s.calls[s.n-1]
+}
+
+// run makes the calls that were written, and returns the first result that is not 0.
+func (s *series) run() uintptr {
+	made := s.make()
+	s.n = 0
+	return uintptr(uint32(s.calls[made-1].result))
+}

@@ -1,0 +1,78 @@
+package mpi
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/ebitengine/purego"
+)
+
+// libc is a function of the C library.
+func libc(t testing.TB, name string) uintptr {
+	t.Helper()
+	dl, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		t.Skip(err)
+	}
+	f, err := purego.Dlsym(dl, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestSeries: calls get all of their arguments, and end with the first whose result, an int, is not 0.
+func TestSeries(t *testing.T) {
+	s := &series{}
+	abs, write := libc(t, "abs"), libc(t, "snprintf")
+	text, format := make([]byte, 64), []byte("%d %d %d %d %d %d %d %d %d\x00")
+	first := call{fn: write, args: [...]uintptr{data0(text), uintptr(len(text)), data0(format),
+		1, 2, 3, 4, 5, 6, 7, 8, 9}}
+	minus := call{fn: abs, args: [...]uintptr{^uintptr(0) &^ 4, 11: 0}}
+	none := call{fn: abs, args: [mostArgs]uintptr{}}
+	for _, c := range []struct {
+		calls []call
+		want  uintptr
+		made  string // what was written
+	}{
+		{[]call{none, minus}, 5, ""},
+		{[]call{minus, first}, 5, ""},
+		{[]call{none, first}, 17, "1 2 3 4 5 6 7 8 9"},
+		{[]call{none}, 0, ""},
+	} {
+		clear(text)
+		for _, one := range c.calls {
+			*s.next() = one
+		}
+		got := s.run()
+		if written := string(bytes.TrimRight(text, "\x00")); got != c.want || written != c.made {
+			t.Errorf("%v: the result is %d, not %d, and %q was written, not %q", c.calls, got, c.want, written, c.made)
+		}
+	}
+}
+
+// BenchmarkCall is what it costs to be in C and back, which no call of MPI can do without, and what two calls in a
+// series cost, and two by purego.
+func BenchmarkCall(b *testing.B) {
+	s := &series{}
+	c := call{fn: libc(b, "abs"), args: [mostArgs]uintptr{}}
+	*s.next(), *s.next() = c, c
+	b.Run("the way alone", func(b *testing.B) {
+		for range b.N {
+			s.n = 1
+			s.run()
+		}
+	})
+	b.Run("series", func(b *testing.B) {
+		for range b.N {
+			*s.next(), *s.next() = c, c
+			s.run()
+		}
+	})
+	b.Run("purego", func(b *testing.B) {
+		for range b.N {
+			purego.SyscallN(c.fn, c.args[:]...)
+			purego.SyscallN(c.fn, c.args[:]...)
+		}
+	})
+}
