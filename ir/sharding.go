@@ -55,8 +55,10 @@ const (
 	ShardLoop
 	// ShardSource: made on every rank, of its part alone where only that is used.
 	ShardSource
-	// ShardOutput: gathered, and printed or written by rank 0.
+	// ShardOutput: gathered, and printed by rank 0.
 	ShardOutput
+	// ShardWritten: every rank writes its own part.
+	ShardWritten
 	// ShardWhole: operands are never cut: scalars, strings and functions that recurse.
 	ShardWhole
 	// ShardExpanded: rewritten into other operations before.
@@ -91,7 +93,9 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardBranch:   {"choices", "All ranks take the same arm."},
 	ShardLoop:     {"loops", "The state stays cut from step to step."},
 	ShardSource:   {"sources", "Every rank makes its own part."},
-	ShardOutput:   {"output", "Gathered, and done by rank 0."},
+	ShardOutput:   {"output", "Gathered, and printed by rank 0."},
+	ShardWritten: {"files", "Every rank writes its own part; where that would be many short runs of bytes, parts " +
+		"along the first axis are made before, for which all ranks send to all."},
 	ShardWhole:    {"whole", "Operands are never cut."},
 	ShardExpanded: {"expanded", "As the operations that it is made of."},
 	ShardMark:     {"marks", "Cuts its operand, or exchanges all parts with all ranks, or gathers them."},

@@ -11,6 +11,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/cluster"
+	"healc/runtime/collective"
 	"healc/runtime/device"
 	"healc/runtime/memory"
 	"healc/runtime/objload"
@@ -49,6 +50,23 @@ type System interface {
 type NpyOpener interface {
 	// OpenNpy gives read the tensor in a .npy file; what it does not touch need not be read. The tensor ends with it.
 	OpenNpy(path string, read func(t *tensor.Tensor) error) error
+}
+
+// FileSharer is a System whose files the ranks of a program write together.
+type FileSharer interface {
+	// SharedFiles is nil where rank 0 writes what was gathered, by SaveNpy.
+	SharedFiles() collective.Files
+}
+
+// SharedFiles are those of a system: of the plain file system, and of one that says so.
+func SharedFiles(s System) collective.Files {
+	switch s := s.(type) {
+	case FileSharer:
+		return s.SharedFiles()
+	case OS:
+		return sharedFiles{s}
+	}
+	return nil
 }
 
 // Env is what a call runs in.

@@ -9,9 +9,11 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/cluster"
+	"healc/runtime/collective"
 	"healc/runtime/exchange"
 	"healc/runtime/memory"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // The operations by which ranks exchange parts of tensors (package ir/exchange).
@@ -232,4 +234,34 @@ func hostLoadPart(r *run, fr *frame, s *boundStep) error {
 	}
 	defer part.Close()
 	return fr.fill(out, part)
+}
+
+// hostSavePart writes this rank's part of a file, together with the other ranks.
+func hostSavePart(r *run, fr *frame, s *boundStep) error {
+	path, v := fr.strs[s.views[0].buf], &s.views[1]
+	part, err := fr.packed(v)
+	if err != nil {
+		return err
+	}
+	axis, b, dtype := s.attr("axis"), s.blocks(), fr.f.bufs[v.buf].dtype
+	l := exchange.LayoutOf(axis, b, v.shape, int64(dtype.Bytes()))
+	shape := slices.Clone(v.shape)
+	shape[axis] = b.Extent
+	head, err := tensorfile.NpyHeader(dtype, shape)
+	if err != nil {
+		return err // on all ranks
+	}
+	together, err := collective.Write(r.cluster(), SharedFiles(r.env.System), path, head, l, part)
+	if together || err != nil {
+		return err
+	}
+	whole, err := tensor.New(dtype, shape...)
+	if err != nil {
+		return err
+	}
+	defer whole.Close()
+	if err := exchange.Gather(r.cluster(), l, part, whole.Raw()); err != nil {
+		return err
+	}
+	return r.env.System.SaveNpy(path, whole)
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"healc/lang/types"
+	"healc/runtime/collective"
 	"healc/runtime/memory"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
@@ -49,6 +50,27 @@ func (o OS) SaveNpy(path string, t *tensor.Tensor) error {
 	return tensorfile.WriteNpyFileUntil(path, t, o.Ended)
 }
 
+// sharedFiles are those of the file system that ranks write together.
+type sharedFiles struct{ OS }
+
+// CreateShared implements collective.Files.
+func (f sharedFiles) CreateShared(path string) (collective.File, uint64, error) {
+	file, tag, err := tensorfile.CreateShared(path, f.Ended)
+	if err != nil {
+		return nil, 0, err
+	}
+	return file, tag, nil
+}
+
+// OpenShared implements collective.Files.
+func (f sharedFiles) OpenShared(path string, tag uint64) (collective.File, error) {
+	file, err := tensorfile.OpenShared(path, tag, f.Ended)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
 // hostOps are the operations that do input or output, by their name in the operation table.
 var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"print":     hostPrint,
@@ -75,6 +97,7 @@ var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"from_previous":  hostFromPrevious,
 	"to_next":        hostToNext,
 	"load_part":      hostLoadPart,
+	"save_part":      hostSavePart,
 }
 
 func (r *run) host(fr *frame, s *boundStep) error {

@@ -124,13 +124,15 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
 	{"runtime/mapped", "runtime/memory"},
 	{"runtime/exchange", "runtime/cluster"},
+	{"runtime/collective", "runtime/cluster runtime/exchange"},
 	{"runtime/cluster/clustertest", "runtime/cluster"},
 	{"runtime/cluster/mesh", "runtime/cluster"},
 	{"runtime/cluster/mpi", "runtime/cluster"},
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
 	{"runtime",
-		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/cluster runtime/device runtime/exchange " +
-			"runtime/memory runtime/objload runtime/pool runtime/tensor runtime/tensorfile internal/until"},
+		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/cluster runtime/collective runtime/device " +
+			"runtime/exchange runtime/memory runtime/objload runtime/pool runtime/tensor runtime/tensorfile " +
+			"internal/until"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -152,9 +154,9 @@ var imports = []struct{ pkg, may string }{
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine",
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel passes/shard codegen " +
-			"runtime runtime/cluster runtime/memory runtime/pool runtime/tensor internal/backend internal/cache " +
-			"internal/gradient internal/identity internal/interpio internal/pipeline internal/residency " +
-			"internal/testhook"},
+			"runtime runtime/cluster runtime/collective runtime/memory runtime/pool runtime/tensor internal/backend " +
+			"internal/cache internal/gradient internal/identity internal/interpio internal/pipeline " +
+			"internal/residency internal/testhook"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +
 		"internal/backend internal/caught internal/engine internal/modules internal/regular internal/sandbox " +

@@ -13,13 +13,14 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/cluster"
+	"healc/runtime/collective"
 	"healc/runtime/tensor"
 )
 
 // Note [Ranks]. A module of several ranks runs on each of them: every rank makes the same calls in the same order, one
 // at a time. What is not sharded is computed by all of them. A call begins with a meeting, in which the ranks compare
 // what they are about to do, and ends with one, so that a failure of one is an error of all (Note [Agreement] in
-// runtime/cluster). What the program prints and writes is printed and written by rank 0 alone.
+// runtime/cluster). What the program prints is printed by rank 0 alone, and so is written what is not sharded.
 
 // rankSystem is input and output of a rank.
 type rankSystem struct {
@@ -55,6 +56,9 @@ func (s rankSystem) SaveNpy(path string, t *tensor.Tensor) (err error) {
 	}
 	return cluster.Settle(s.cluster, cluster.Anywhere, cluster.FailedCode, err)
 }
+
+// SharedFiles implements runtime.FileSharer.
+func (s rankSystem) SharedFiles() collective.Files { return runtime.SharedFiles(s.System) }
 
 // DisagreeError says that two ranks are not about to do the same.
 type DisagreeError struct {

@@ -284,6 +284,34 @@ var _ = exchangeOp(LoadPart, ir.OpDef{
 	Constraints: []ir.Constraint{axisExists, {Name: "C2", Text: "the path is a string"}},
 })
 
+// SavePart writes a file together with the other ranks.
+var SavePart = ir.Declare("save_part")
+var _ = exchangeOp(SavePart, ir.OpDef{
+	Example: "{ save_npy(\"x.npy\", reshard([1.0, 2.0], 0)); load_npy[f32, 2](\"x.npy\") } == [1.0, 2.0]",
+	Arity:   2, Traits: ir.Files,
+	Summary: "Writes a tensor to a .npy file, of which each rank has a part and writes it.",
+	Attrs:   []ir.AttrDef{attrAxis, attrExtent, attrBlock, attrOrigin},
+	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		if args[0].Elem != types.String {
+			return nil, broken("C2", "the path of `save_part` is a string, not %s", args[0])
+		}
+		return nil, cutAxis("save_part", args[1], attrs[0].(int64))
+	},
+	Eval: func(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+		l := layout(op, args[1])
+		shape := append([]int64{}, args[1].Shape...)
+		shape[op.Int("axis")] = l.Extent
+		whole := ir.NewArray(args[1].DType, shape...)
+		all := make([]byte, len(whole.Bits)*whole.DType.Bytes())
+		if err := exchange.Gather(comm(c), l, bytesOf(args[1]), all); err != nil {
+			return nil, err
+		}
+		setBytes(whole, all)
+		return nil, c.System().SaveNpy(args[0].Str, whole)
+	},
+	Constraints: []ir.Constraint{axisExists, {Name: "C2", Text: "the path is a string"}},
+})
+
 func withExtent(t types.Tensor, axis, n int64) types.Tensor {
 	t.Shape = append(types.Shape{}, t.Shape...)
 	t.Shape[axis] = types.Lit(n)
@@ -292,7 +320,7 @@ func withExtent(t types.Tensor, axis, n int64) types.Tensor {
 
 func blocks(op *ir.Op) exchange.Blocks {
 	b := exchange.Blocks{Extent: op.Int("extent"), Block: op.Int("block")}
-	if op.Def == Halo || op.Def == Start {
+	if op.Def == Halo || op.Def == Start || op.Def == SavePart {
 		b.Origin = op.Int("origin")
 	}
 	return b

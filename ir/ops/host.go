@@ -166,7 +166,7 @@ func evalLoadNpy(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 var SaveNpy = ir.Declare("save_npy")
 var _ = ir.Define(SaveNpy, ir.OpDef{
 	Class: ir.Host, Surface: "save_npy", Arity: 2, Traits: ir.Effect | ir.Files,
-	Sharding: ir.ShardOutput,
+	Sharding: ir.ShardWritten,
 	Params: []ir.Param{
 		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
 		{Name: "x", Kind: ir.ParamValue},

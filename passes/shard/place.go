@@ -202,7 +202,7 @@ func (p *placement) op(op *ir.Op) {
 		p.branch(op)
 	case ir.ShardLoop:
 		p.loop(op)
-	case ir.ShardSource, ir.ShardOutput:
+	case ir.ShardSource, ir.ShardOutput, ir.ShardWritten:
 		p.results(op, whole)
 	case ir.ShardMark:
 		p.mark(op)

@@ -515,6 +515,8 @@ func (w *rewriter) op(op *ir.Op) {
 		w.branch(op)
 	case ir.ShardLoop:
 		w.loop(op)
+	case ir.ShardWritten:
+		w.savePart(op)
 	case ir.ShardMark:
 		w.mark(op)
 	default:
@@ -541,6 +543,25 @@ func (w *rewriter) loadPart(op *ir.Op, axis int) {
 		"dtype": op.DType("dtype"), "shape": w.localShape(shape, axis)}, w.whole(op.Args[0])))
 }
 
+// shortRun is how many bytes of a file a rank writes at a time at least, if it can: it sends others what lies in
+// shorter runs, and gets what lies in longer ones.
+const shortRun = 64 << 10
+
+// savePart writes the writing of this rank's part of a file.
+func (w *rewriter) savePart(op *ir.Op) {
+	v := op.Args[1]
+	axis, b, shape := w.of(v), w.cutAs(v), v.Type.Shape
+	x := w.clone.Value(v)
+	run := b.Block * elems(shape[axis+1:]) * int64(v.Type.Elem.Bytes())
+	if axis > 0 && run < shortRun && literal(shape[0]) >= int64(w.ranks.Size) {
+		from, to := w.blocks(v), w.blocksOf(shape[0])
+		x = w.swapped(w.asUsual(v), axis, from, 0, to)
+		axis, b = 0, to
+	}
+	w.b.EmitOp(exchange.SavePart, withOrigin(ir.A{"axis": int64(axis), "extent": b.Extent, "block": b.Block}, b),
+		[]*ir.Value{w.whole(op.Args[0]), x}, nil)
+}
+
 // mark cuts a tensor, or cuts it along another axis, or gathers it.
 func (w *rewriter) mark(op *ir.Op) {
 	x, to := op.Args[0], w.of(op.Results[0])
@@ -553,8 +574,11 @@ func (w *rewriter) mark(op *ir.Op) {
 		w.becomes(op.Results[0], w.part(x, to))
 		return
 	}
-	b, t := w.blocks(x), w.blocksOf(x.Type.Shape[to])
-	out := w.b.Emit(exchange.AllToAll, ir.A{"axis": int64(from), "extent": b.Extent, "block": b.Block, "to": int64(to),
-		"to_block": t.Block, "size": t.Len(w.ranks.Rank)}, w.part(x, from))
-	w.becomes(op.Results[0], out)
+	w.becomes(op.Results[0], w.swapped(w.part(x, from), from, w.blocks(x), to, w.blocksOf(x.Type.Shape[to])))
+}
+
+// swapped is x, which is cut along one axis, cut along another: all ranks send to all.
+func (w *rewriter) swapped(x *ir.Value, from int, b parts.Blocks, to int, t parts.Blocks) *ir.Value {
+	return w.b.Emit(exchange.AllToAll, ir.A{"axis": int64(from), "extent": b.Extent, "block": b.Block, "to": int64(to),
+		"to_block": t.Block, "size": t.Len(w.ranks.Rank)}, x)
 }

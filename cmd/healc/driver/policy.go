@@ -10,6 +10,8 @@ import (
 
 	"healc/internal/regular"
 	"healc/ir"
+	"healc/runtime"
+	"healc/runtime/collective"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
 )
@@ -130,11 +132,45 @@ func (s System) elsewhere(path string) string {
 
 // SaveNpy implements runtime.System.
 func (s System) SaveNpy(path string, t *tensor.Tensor) error {
-	path = inDir(s.Dir, path)
-	if s.May != nil {
-		if err := s.May.allow(path, "written", "--allow-write", s.May.Write); err != nil {
-			return err
-		}
+	path, err := s.written(path)
+	if err != nil {
+		return err
 	}
 	return s.OS.SaveNpy(path, t)
+}
+
+// written is the path of a file that the program may write.
+func (s System) written(path string) (string, error) {
+	path = inDir(s.Dir, path)
+	if s.May == nil {
+		return path, nil
+	}
+	return path, s.May.allow(path, "written", "--allow-write", s.May.Write)
+}
+
+// SharedFiles implements runtime.FileSharer.
+func (s System) SharedFiles() collective.Files { return sharedFiles{runtime.SharedFiles(s.OS), s} }
+
+// sharedFiles are files that ranks write together, below the paths that the program may write.
+type sharedFiles struct {
+	collective.Files
+	of System
+}
+
+// CreateShared implements collective.Files.
+func (f sharedFiles) CreateShared(path string) (collective.File, uint64, error) {
+	path, err := f.of.written(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f.Files.CreateShared(path)
+}
+
+// OpenShared implements collective.Files.
+func (f sharedFiles) OpenShared(path string, tag uint64) (collective.File, error) {
+	path, err := f.of.written(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Files.OpenShared(path, tag)
 }

@@ -1,0 +1,76 @@
+package cluster_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"healc/tests/sample"
+)
+
+// TestSaved: ranks write a sharded tensor together; the file is that of one rank.
+func TestSaved(t *testing.T) {
+	day := sample.Today(t)
+	const program = `@io fn main() -> i32 = {
+    let x: f32[1000, 1000] sharded(AXIS) = tabulate(1000, 1000, |i, j| sin((i * 1000 + j) as f32));
+    save_npy("PATH", x);
+    print(+/(load_npy[f32, 1000, 1000]("PATH")));
+    0
+}
+`
+	for i, c := range connections(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			npy := filepath.Join(t.TempDir(), "x.npy")
+			f := file(t, strings.NewReplacer("PATH", npy, "AXIS", fmt.Sprint((day+i)%2)).Replace(program))
+			code, want, stderr := run(command(t, nil, "run", f))
+			one, err := os.ReadFile(npy)
+			if code != 0 || stderr != "" || err != nil {
+				t.Fatalf("one rank: exit code %d\n%s%s%v", code, want, stderr, err)
+			}
+			for _, n := range numbers(day) {
+				code, stdout, stderr := run(c.start(t, n, "run", f))
+				if code != 0 || stdout != want || c.env == "" && stderr != "" {
+					t.Errorf("%d ranks: exit code %d\n%s%s\none prints\n%s", n, code, stdout, stderr, want)
+				}
+				if got, err := os.ReadFile(npy); err != nil || !bytes.Equal(got, one) {
+					t.Errorf("%d ranks write another file: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+// TestFileTooLarge: where one rank cannot write its part, the run ends with that message and no file is there, whole
+// or in part.
+func TestFileTooLarge(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash, whose ulimit says how large files may be")
+	}
+	dir := t.TempDir()
+	f := file(t, fmt.Sprintf(`@io fn main() -> i32 = {
+    let x: f32[300_000] sharded(0) = tabulate(300_000, |i| i as f32);
+    print("begin");
+    save_npy(%q, x);
+    print("end");
+    0
+}
+`, filepath.Join(dir, "x.npy")))
+	c := command(t, []string{bash, "-c", `ulimit -f 600; exec "$@"`, "bash"}, "run", f, "--ranks", "3")
+	start := time.Now() // the first rank writes less than 600 KiB, and the second more
+	code, stdout, stderr := run(c)
+	if took := time.Since(start); code != 3 || stdout != "begin\n" || took > hang ||
+		strings.Count(stderr, "file too large") != 1 || !strings.Contains(stderr, "x.npy: file too large") ||
+		!strings.Contains(stderr, "on rank 1 of 3") || !strings.Contains(stderr, "f.heal:4:5") {
+		t.Errorf("exit code %d after %v\n%s%s", code, took, stdout, stderr)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+}
