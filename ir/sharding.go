@@ -35,10 +35,16 @@ const (
 	ShardFold
 	// ShardScan: the state goes from rank to rank, in order.
 	ShardScan
-	// ShardRows: rows that lie whole on one rank are computed there. Rows that are cut are gathered.
+	// ShardRows: rows that lie whole on one rank are computed there. Rows that are cut are brought to whole ones, and
+	// the results back, or gathered if there is one row.
 	ShardRows
 	// ShardChannels is ShardRows where other operands have a row for each channel.
 	ShardChannels
+	// ShardSort: rows that lie whole on one rank are sorted there. Of rows that are cut each rank gets what belongs
+	// into its block of the sorted row.
+	ShardSort
+	// ShardSortPositions is ShardSort for the positions of the elements.
+	ShardSortPositions
 	// ShardRequests: each rank asks the ranks that have them for the elements at its positions.
 	ShardRequests
 	// ShardAlong: positions along an axis that is whole are looked up on each rank.
@@ -82,14 +88,19 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardProduct:   {"products", "Rows of the left and columns of the right are cut; the other factor is gathered."},
 	ShardFold:      {"in order, to one", "The state goes from rank to rank, and the last one to all."},
 	ShardScan:      {"in order", "The state goes from rank to rank."},
-	ShardRows:      {"rows", "Rows that are cut are gathered; rows that lie on one rank are computed there."},
-	ShardChannels: {"rows of channels", "Rows that are cut are gathered; rows that lie on one rank are computed " +
-		"there, each with the tables of its channel."},
-	ShardRequests: {"requests", "Each rank asks the others for the elements at its positions."},
-	ShardAlong:    {"along an axis", "Nothing is sent: the axis is whole on each rank."},
-	ShardScatter:  {"scatters", "Positions and values are gathered; every rank adds to its own part."},
-	ShardUpdate:   {"updates", "Every rank replaces the elements of its own part."},
-	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is sent."},
+	ShardRows: {"rows", "Rows that lie on one rank are computed there. Rows that are cut are brought to ranks, and " +
+		"the results back, by two exchanges of all ranks with all; a single row is gathered."},
+	ShardChannels: {"rows of channels", "As rows, each with the tables of its channel."},
+	ShardSort: {"sorts", "Of a row that is cut, each rank sorts its part, sends every other what belongs into the " +
+		"block of that one, and sorts what it gets; many rows are brought to ranks. Of the first or last elements " +
+		"alone, those of each part are gathered."},
+	ShardSortPositions: {"positions that sort", "As sorts, with the position of each element."},
+	ShardRequests:      {"requests", "Each rank asks the others for the elements at its positions."},
+	ShardAlong:         {"along an axis", "Nothing is sent: the axis is whole on each rank."},
+	ShardScatter:       {"scatters", "Positions and values are gathered; every rank adds to its own part."},
+	ShardUpdate:        {"updates", "Every rank replaces the elements of its own part."},
+	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is " +
+		"sent."},
 	ShardBranch:   {"choices", "All ranks take the same arm."},
 	ShardLoop:     {"loops", "The state stays cut from step to step."},
 	ShardSource:   {"sources", "Every rank makes its own part."},

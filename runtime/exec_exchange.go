@@ -168,6 +168,32 @@ func hostTake(r *run, fr *frame, s *boundStep) error {
 	})
 }
 
+func hostSorted(r *run, fr *frame, s *boundStep) error {
+	columns := make([]exchange.Column, len(s.views))
+	for i := range s.views {
+		x, err := fr.packed(&s.views[i])
+		if err != nil {
+			return err
+		}
+		columns[i] = exchange.Column{Part: x, Bytes: int64(fr.f.bufs[s.views[i].buf].dtype.Bytes())}
+	}
+	elem, keys := fr.f.bufs[s.views[0].buf].dtype, &columns[0]
+	key := func(i int64) uint64 {
+		return elem.SortKey(memory.LoadBits(unsafe.Pointer(&keys.Part[i*keys.Bytes]), int(keys.Bytes)))
+	}
+	var move func(i int) error // with the outputs from i on
+	move = func(i int) error {
+		if i == len(columns) {
+			return exchange.Sorted(r.cluster(), s.views[0].shape[0], s.blocks(), key, columns)
+		}
+		return fr.into(s.def.Host.Out[i], func(out []byte) error {
+			columns[i].Out = out
+			return move(i + 1)
+		})
+	}
+	return move(0)
+}
+
 func hostFromPrevious(r *run, fr *frame, s *boundStep) error {
 	x, err := fr.packed(&s.views[0])
 	if err != nil {

@@ -88,16 +88,17 @@ var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"str_eq":     hostStrCompare(func(a, b string) bool { return a == b }),
 	"str_lt":     hostStrCompare(func(a, b string) bool { return a < b }),
 
-	"shard_start":    hostShardStart,
-	"exchange_halo":  hostHalo,
-	"all_gather":     hostGather,
-	"exchange_fetch": hostFetch,
-	"all_to_all":     hostAllToAll,
-	"exchange_take":  hostTake,
-	"from_previous":  hostFromPrevious,
-	"to_next":        hostToNext,
-	"load_part":      hostLoadPart,
-	"save_part":      hostSavePart,
+	"shard_start":     hostShardStart,
+	"exchange_halo":   hostHalo,
+	"all_gather":      hostGather,
+	"exchange_fetch":  hostFetch,
+	"all_to_all":      hostAllToAll,
+	"exchange_take":   hostTake,
+	"exchange_sorted": hostSorted,
+	"from_previous":   hostFromPrevious,
+	"to_next":         hostToNext,
+	"load_part":       hostLoadPart,
+	"save_part":       hostSavePart,
 }
 
 func (r *run) host(fr *frame, s *boundStep) error {

@@ -14,7 +14,7 @@ import (
 var Sort = ir.Declare("sort")
 var _ = ir.Define(Sort, ir.OpDef{
 	Class: ir.Rows, Surface: "sort", Arity: 1,
-	Sharding: ir.ShardRows,
+	Sharding: ir.ShardSort,
 	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x"},
@@ -39,7 +39,7 @@ var _ = ir.Define(Sort, ir.OpDef{
 var Argsort = ir.Declare("argsort")
 var _ = ir.Define(Argsort, ir.OpDef{
 	Class: ir.Rows, Surface: "argsort", Arity: 1,
-	Sharding: ir.ShardRows,
+	Sharding: ir.ShardSortPositions,
 	Reads:    readsAll,
 	Params: []ir.Param{
 		{Name: "x", Literals: ir.LiteralsOwn},
@@ -79,7 +79,7 @@ var partialConstraints = []ir.Constraint{
 var PartialSort = ir.Declare("partial_sort")
 var _ = ir.Define(PartialSort, ir.OpDef{
 	Class: ir.Rows, Arity: ir.Variadic, Traits: ir.Partial, Tables: 1,
-	Sharding: ir.ShardRows,
+	Sharding: ir.ShardSort,
 	Reads:    readsAll,
 	Summary: "The elements of `sort` that have some ranks, in their places; the others are any. It stands for a sort " +
 		"of which no others are read.",
@@ -100,7 +100,7 @@ var _ = ir.Define(PartialSort, ir.OpDef{
 var PartialArgsort = ir.Declare("partial_argsort")
 var _ = ir.Define(PartialArgsort, ir.OpDef{
 	Class: ir.Rows, Arity: ir.Variadic, Traits: ir.Partial, Tables: 1,
-	Sharding: ir.ShardRows,
+	Sharding: ir.ShardSortPositions,
 	Reads:    readsAll,
 	Summary: "The elements of `argsort` that have some ranks, in their places; the others are any. It stands for an " +
 		"argsort of which no others are read.",

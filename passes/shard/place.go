@@ -186,7 +186,7 @@ func (p *placement) op(op *ir.Op) {
 		p.product(op)
 	case ir.ShardFold, ir.ShardScan:
 		p.carry(op)
-	case ir.ShardRows, ir.ShardChannels:
+	case ir.ShardRows, ir.ShardChannels, ir.ShardSort, ir.ShardSortPositions:
 		p.rows(op)
 	case ir.ShardRequests:
 		p.requests(op)
@@ -394,7 +394,7 @@ func (p *placement) carry(op *ir.Op) {
 	}
 }
 
-// rows is operations on rows along an axis. A row that is cut is gathered.
+// rows is operations on rows along an axis.
 func (p *placement) rows(op *ir.Op) {
 	n := max(op.Def.Tables, 1)
 	for _, v := range op.Args[n:] {

@@ -98,12 +98,15 @@ func tryProgram(seed uint64, counts map[string]int) (err error) {
 		}
 	}()
 	p := random.New(seed, map[string]int{})
-	r := rand.New(rand.NewPCG(seed, 11))
-	m := p.IR
-	want, failed := interp.RunDims(m.Clone(), "f", p.Bind, p.Input, &interp.MemSystem{})
+	return try(p.IR, p.Bind, p.Input, rand.New(rand.NewPCG(seed, 11)), counts)
+}
+
+// try cuts the values of a program at random, and compares what it gives on several numbers of ranks.
+func try(m *ir.Module, bind map[string]int64, input []*ir.Array, r *rand.Rand, counts map[string]int) error {
+	want, failed := interp.RunDims(m.Clone(), "f", bind, input, &interp.MemSystem{})
 	prepare := func() *ir.Module {
 		c := m.Clone()
-		before := passes.Distributed("f", p.Bind, shard.Ranks{Size: 1})
+		before := passes.Distributed("f", bind, shard.Ranks{Size: 1})
 		if e := passes.Run(c, before, passes.Options{StopAfter: "batch"}); e != nil {
 			return nil
 		}
@@ -145,8 +148,8 @@ func tryProgram(seed uint64, counts map[string]int) (err error) {
 						comms[rank].Close()
 					}
 				}()
-				out[rank], errs[rank] = interp.RunWithin(interp.Bounds{Cluster: comms[rank]}, mods[rank], "f", p.Bind,
-					p.Input, &interp.MemSystem{})
+				out[rank], errs[rank] = interp.RunWithin(interp.Bounds{Cluster: comms[rank]}, mods[rank], "f", bind,
+					input, &interp.MemSystem{})
 			})
 		}
 		all.Wait()

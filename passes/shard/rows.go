@@ -11,20 +11,21 @@ import (
 	parts "healc/runtime/exchange"
 )
 
-// rows writes operations on rows: rows that are cut are gathered, and each rank takes its part of the result.
+// rows writes operations on rows. Rows that are cut are made whole, each on one rank, and the results cut as they were;
+// where there is one row, all ranks get it.
 func (w *rewriter) rows(op *ir.Op) {
 	s := w.of(op.Results[0])
 	axis := int(op.Int("axis"))
-	if s == axis || op.Def == ops.FourierRows && op.Int("rest") > 1 && s == axis+1 {
-		args := make([]*ir.Value, len(op.Args))
-		for i, a := range op.Args {
-			args[i] = w.whole(a)
+	row := []int{axis}
+	if op.Def == ops.FourierRows && op.Int("rest") > 1 {
+		row = append(row, axis+1)
+	}
+	along := s
+	if slices.Contains(row, s) {
+		if along = longest(op.Args[0].Type.Shape, row); along == whole {
+			w.gatheredRows(op)
+			return
 		}
-		out := w.b.EmitOp(op.Def, attrsOf(op), args, nil)
-		for i, r := range op.Results {
-			w.becomes(r, w.cutOut(out.Results[i], s, w.blocksOf(r.Type.Shape[s])))
-		}
-		return
 	}
 	data, channels := max(op.Def.Tables, 1), whole
 	if op.Def.Sharding == ir.ShardChannels {
@@ -33,15 +34,45 @@ func (w *rewriter) rows(op *ir.Op) {
 	args := make([]*ir.Value, len(op.Args))
 	for i, a := range op.Args {
 		switch {
+		case i < data && w.of(a) == whole:
+			args[i] = w.part(a, along)
 		case i < data:
-			args[i] = w.part(a, s)
-		case s == channels && i < len(op.Args)-1: // a row of a table for each channel; the last is positions
+			args[i] = w.swapped(w.part(a, s), s, w.blocksOf(a.Type.Shape[s]), along, w.blocksOf(a.Type.Shape[along]))
+		case along == channels && i < len(op.Args)-1: // a row of a table for each channel; the last is positions
 			args[i] = w.cutOut(w.whole(a), 0, w.blocksOf(a.Type.Shape[0]))
 		default:
 			args[i] = w.whole(a)
 		}
 	}
-	w.emit(op, args, attrsOf(op), nil)
+	out := w.b.EmitOp(op.Def, attrsOf(op), args, nil)
+	for i, r := range op.Results {
+		shape := r.Type.Shape
+		w.becomes(r, w.swapped(out.Results[i], along, w.blocksOf(shape[along]), s, w.blocksOf(shape[s])))
+	}
+}
+
+// longest is the longest axis of a shape that is none of these, whole where that has one element at most.
+func longest(shape types.Shape, but []int) int {
+	out, most := whole, int64(1)
+	for k, d := range shape {
+		if n := literal(d); n > most && !slices.Contains(but, k) {
+			out, most = k, n
+		}
+	}
+	return out
+}
+
+// gatheredRows writes an operation on rows that every rank gets, of whose results each takes its part.
+func (w *rewriter) gatheredRows(op *ir.Op) {
+	s := w.of(op.Results[0])
+	args := make([]*ir.Value, len(op.Args))
+	for i, a := range op.Args {
+		args[i] = w.whole(a)
+	}
+	out := w.b.EmitOp(op.Def, attrsOf(op), args, nil)
+	for i, r := range op.Results {
+		w.becomes(r, w.cutOut(out.Results[i], s, w.blocksOf(r.Type.Shape[s])))
+	}
 }
 
 // requests writes reads at positions that are computed.

@@ -99,12 +99,16 @@ type rewriter struct {
 	// In the block and those around it: what was gathered, and cut as usual, and what several slices are taken of.
 	known, usual []map[*ir.Value]*ir.Value
 	together     []map[*ir.Value]*shared
+	// Who uses values, and what is sorted of which only the ends are read.
+	uses map[*ir.Value][]ir.Use
+	ends map[*ir.Value]*ends
 }
 
 func (w *rewriter) function(f *ir.Func) *ir.Func {
 	out := &ir.Func{Name: f.Name, Dims: f.Dims, Results: f.Results, Updates: f.Updates, Public: f.Public, IO: true,
 		Span: f.Span, Body: w.b.Block}
-	w.findLoads(f.Body)
+	w.uses, w.ends = ir.Uses(f.Body), map[*ir.Value]*ends{}
+	w.findLoads()
 	for _, v := range f.Params() {
 		w.clone.Values[v] = out.Body.Param(v.Name, v.Type, v.Span)
 	}
@@ -501,6 +505,8 @@ func (w *rewriter) op(op *ir.Op) {
 		w.carry(op)
 	case ir.ShardRows, ir.ShardChannels:
 		w.rows(op)
+	case ir.ShardSort, ir.ShardSortPositions:
+		w.sort(op)
 	case ir.ShardRequests:
 		w.requests(op)
 	case ir.ShardAlong:
@@ -525,9 +531,9 @@ func (w *rewriter) op(op *ir.Op) {
 }
 
 // findLoads finds what is read from a file for nothing but to be cut: each rank reads its part.
-func (w *rewriter) findLoads(b *ir.Block) {
+func (w *rewriter) findLoads() {
 	w.loads = map[*ir.Value]int{}
-	for v, uses := range ir.Uses(b) {
+	for v, uses := range w.uses {
 		if v.Def != nil && v.Def.Def == ops.LoadNpy && len(uses) == 1 && uses[0].Op != nil &&
 			uses[0].Op.Def == ops.Shard && w.of(uses[0].Op.Result()) != whole {
 			w.loads[v] = w.of(uses[0].Op.Result())
@@ -579,6 +585,9 @@ func (w *rewriter) mark(op *ir.Op) {
 
 // swapped is x, which is cut along one axis, cut along another: all ranks send to all.
 func (w *rewriter) swapped(x *ir.Value, from int, b parts.Blocks, to int, t parts.Blocks) *ir.Value {
+	if from == to {
+		return x
+	}
 	return w.b.Emit(exchange.AllToAll, ir.A{"axis": int64(from), "extent": b.Extent, "block": b.Block, "to": int64(to),
 		"to_block": t.Block, "size": t.Len(w.ranks.Rank)}, x)
 }

@@ -24,6 +24,9 @@ func (w *rewriter) broadcast(op *ir.Op) {
 
 // read writes a read at positions of axes.
 func (w *rewriter) read(op *ir.Op) {
+	if w.readEnds(op) {
+		return
+	}
 	if w.of(op.Results[0]) == whole {
 		w.fetched(op)
 		return
@@ -89,6 +92,9 @@ func lits(ns ...int64) types.Shape {
 
 // sliced writes a slice: what a rank has of the result may lie with its neighbours.
 func (w *rewriter) sliced(op *ir.Op) {
+	if w.readEnds(op) {
+		return
+	}
 	x := op.Args[0]
 	s := w.of(x)
 	starts, steps, shape := slices.Clone(op.Dims("starts")), slices.Clone(op.Ints("steps")),

@@ -20,8 +20,8 @@ var Skipped = map[string]string{
 	"jvp":          "is made of vjp", "natural": "is a part of modpow", "coprime": "is a part of modinv",
 	"mulhi": "is a part of g_decomposition_full", "fourier_rows": "is a part of fourier",
 	"shard_start": ofRank, "exchange_halo": ofRank, "all_gather": ofRank, "exchange_fetch": ofRank,
-	"all_to_all": ofRank, "exchange_take": ofRank, "from_previous": ofRank, "to_next": ofRank,
-	"load_part": ofRank, "save_part": ofRank,
+	"all_to_all": ofRank, "exchange_take": ofRank, "from_previous": ofRank, "to_next": ofRank, "load_part": ofRank,
+	"exchange_sorted": ofRank, "save_part": ofRank,
 }
 
 // ofRank is the reason for operations of package ir/exchange. They are in no table that is drawn from.

@@ -81,6 +81,24 @@ var programs = []program{
 	{"sorts",
 		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N, M] sharded(0), i32[N, M] sharded(0)) =
     (sort(x, axis = 0), sort(x, axis = 1), argsort(x, axis = 0))`, [][]int64{{90, 5}}},
+	{"sorts of long rows", `pub fn f[N, M](x: f32[N] sharded(0), y: f32[2, M] sharded(1)) -> (
+    f32[N] sharded(0), i32[N] sharded(0), f32[2, M] sharded(1), i32[2, M] sharded(1), i32[N] sharded(0), f32[N] sharded(0)
+) = {
+    let order = argsort(x);
+    let few = (x * 3.0) as i32;
+    (sort(x), order, sort(y), argsort(y), sort(few), sort(x * 0.0))
+}`, [][]int64{{10007}, {2, 3001}}},
+	{"the least and the greatest", `pub fn f[N, M](x: f32[N] sharded(0), y: f32[M, 3] sharded(0)) -> (
+    f32[5] sharded(0), i32[7] sharded(0), f32, f32[2, 3] sharded(0), i32[2, 3] sharded(0), f32
+) = {
+    let s = sort(x);
+    (s[..5], argsort(x)[-7..], s[N - 1], sort(y, axis = 0)[1..3], argsort(y, axis = 0)[-2..], s[N / 2])
+}`, [][]int64{{1009}, {211, 3}}},
+	{"how many differ", `pub fn f[N](x: f32[N] sharded(0)) -> (i32, i32[N] sharded(0)) = {
+    let s = sort((x * 8.0) as i32);
+    let first = concat([[true], s[1..] .!= s[..N - 1]]);
+    (sum(first as i32), cumsum(first as i32))
+}`, [][]int64{{3000}}},
 	{"requests",
 		`pub fn f[N, M](x: f32[N, M] sharded(0), k: f32[N] sharded(0)) -> (f32[N, M] sharded(0), f32[N] sharded(0)) = {
     let at = clamp(abs(k) * 10.0, 0.0, (N - 1) as f32) as i32;
@@ -120,6 +138,8 @@ pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N - 3] sha
 		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N * M] sharded(0), f32[M, N] sharded(0), f32[N, 1, M] sharded(0)) =
     (reshape(x, [N * M]), reshape(x, [M, N]), reshape(x, [N, 1, M]))`, [][]int64{{50, 12}}},
 	{"transforms", `pub fn f[N](x: f32[N, 60] sharded(0), y: f32[N, 60] sharded(0)) -> f32[2, N, 60] sharded(1) =
+    fourier(x, y, 1)`, [][]int64{{9, 60}, {9, 60}}},
+	{"transforms of rows that are cut", `pub fn f[N](x: f32[N, 60] sharded(1), y: f32[N, 60] sharded(1)) -> f32[2, N, 60] sharded(2) =
     fourier(x, y, 1)`, [][]int64{{9, 60}, {9, 60}}},
 	{"training", `
 fn loss[B, K](w: f32[K], x: f32[B, K] sharded(0), y: f32[B] sharded(0)) -> f32 = {
