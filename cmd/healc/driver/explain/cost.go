@@ -132,7 +132,7 @@ func (c cost) String() string {
 		switch {
 		case k == "":
 			b.WriteString(plain(v))
-		case v == 1:
+		case plain(v) == "1":
 			b.WriteString(k)
 		default:
 			b.WriteString(plain(v) + "*" + k)

@@ -87,6 +87,25 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestChunks: chunks of a reduction read each element once together, whether there are less than in a chunk or more.
+func TestChunks(t *testing.T) {
+	for _, c := range []struct{ source, ops, reads string }{
+		{"fn f[N](a: f32[N]) -> f32 = +/(a)", "N", "4*N"},
+		{"fn f[N](a: f32[N, N]) -> f32 = +/(a)", "N*N", "4*N*N"},
+		{"fn f[N](a: f32[N, 3]) -> f32[3] = sum(a, axis = 0)", "3*N", "12*N"},
+		{"fn f[N](a: f32[N]) -> i32 = argmax(a)", "N", "4*N"},
+		{"fn f(a: f32[5000000]) -> f32 = +/(a)", "5000000", "20000000"},
+		{"fn f(a: f32[4097, 1001]) -> f32 = +/(a)", "4101097", "16404388"},
+	} {
+		km := lowered(t, c.source)
+		got := measureKernel(km.Kernels[0])
+		if len(km.Kernels) != 2 || got.ops.String() != c.ops || got.reads[0].String() != c.reads {
+			t.Errorf("%s: %s operations, %s bytes read; want %s and %s\n%s", c.source, got.ops, got.reads[0], c.ops,
+				c.reads, km)
+		}
+	}
+}
+
 // TestTransformCost: a transform writes its row, and keeps factors in half a row that all rows share. What runs in its
 // place where operands are no residues is not counted.
 func TestTransformCost(t *testing.T) {

@@ -134,7 +134,7 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 				n = n.times(axisCost(a))
 			}
 			if st.Chunk != scalar.None {
-				n = least(n, number(float64(st.Order.Chunk())))
+				n = chunkCost(n, st.Order.Chunk())
 			}
 			n = times.times(n)
 			ops = ops.plus(n).plus(m.block(st.Body, n))
@@ -166,6 +166,16 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 		}
 	}
 	return ops
+}
+
+// chunkCost is how many of n elements are in a chunk, such that all chunks, of which there are ceil(n / chunk), have n.
+// Where n is no number these are n / chunk (extentCost).
+func chunkCost(n cost, chunk int64) cost {
+	size := float64(chunk)
+	if v := n.at(); n.isNumber() && v > 0 {
+		return number(v / math.Ceil(v/size))
+	}
+	return number(size)
 }
 
 func (m *meter) touch(param int, times cost) {
