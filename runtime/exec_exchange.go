@@ -3,8 +3,6 @@ package runtime
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"unsafe"
 
 	"healc/lang/types"
@@ -67,20 +65,10 @@ func (fr *frame) into(buf int, fill func(out []byte) error) error {
 }
 
 // attr is an attribute that is an integer.
-func (s *boundStep) attr(name string) int64 {
-	n, err := strconv.ParseInt(s.def.Host.Attrs[name], 10, 64)
-	if err != nil {
-		panic(fmt.Sprintf("BUG: the attribute %s of %s: %v", name, s.def.Host.Name, err))
-	}
-	return n
-}
+func (s *boundStep) attr(name string) int64 { return s.def.Host.Int(name) }
 
 func (s *boundStep) blocks() exchange.Blocks {
-	b := exchange.Blocks{Extent: s.attr("extent"), Block: s.attr("block")}
-	if s.def.Host.Attrs["origin"] != "" {
-		b.Origin = s.attr("origin")
-	}
-	return b
+	return exchange.Blocks{Extent: s.attr("extent"), Block: s.attr("block"), Origin: s.attr("origin")}
 }
 
 // layout is how the operand lies, which is cut along this axis.
@@ -100,18 +88,11 @@ func hostHalo(r *run, fr *frame, s *boundStep) error {
 	if err != nil {
 		return err
 	}
-	var list []int64
-	for _, word := range strings.Fields(strings.Trim(s.def.Host.Attrs["windows"], "[]")) {
-		n, err := strconv.ParseInt(word, 10, 64)
-		if err != nil {
-			return fmt.Errorf("BUG: the windows of an exchange: %w", err)
-		}
-		list = append(list, n)
-	}
+	windows := exchange.Windows(s.def.Host.Ints("windows"))
 	out := s.def.Host.Out
 	return fr.into(out[0], func(before []byte) error {
 		return fr.into(out[1], func(after []byte) error {
-			return exchange.Halos(r.cluster(), fr.layout(s, s.attr("axis")), x, exchange.Windows(list), before, after)
+			return exchange.Halos(r.cluster(), fr.layout(s, s.attr("axis")), x, windows, before, after)
 		})
 	})
 }

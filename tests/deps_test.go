@@ -157,6 +157,7 @@ var imports = []struct{ pkg, may string }{
 			"runtime runtime/cluster runtime/collective runtime/memory runtime/pool runtime/tensor internal/backend " +
 			"internal/cache internal/gradient internal/identity internal/interpio internal/pipeline " +
 			"internal/residency internal/testhook"},
+	{"internal/scaling", "codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +
 		"internal/backend internal/caught internal/engine internal/modules internal/regular internal/sandbox " +

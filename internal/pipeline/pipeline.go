@@ -76,6 +76,13 @@ func New(src *Source, opts Options) *Module {
 	return &Module{src, opts, sync.OnceValue(func() *passes.CallGraph { return passes.NewCallGraph(src.IR) })}
 }
 
+// ForRank is the module for one of several ranks.
+func (m *Module) ForRank(ranks shard.Ranks) *Module {
+	opts := m.opts
+	opts.Ranks = ranks
+	return New(m.Source, opts)
+}
+
 // Program is the typed program; nil for a module that was made from IR.
 func (m *Module) Program() *tree.Program { return m.Source.Program }
 

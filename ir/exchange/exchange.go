@@ -34,11 +34,17 @@ func broken(c, format string, args ...any) error {
 	return &types.RuleError{Constraint: c, Msg: fmt.Sprintf(format, args...)}
 }
 
+var exchanges = map[string]bool{}
+
+// Is reports whether an operation is one by which ranks send each other parts.
+func Is(name string) bool { return exchanges[name] }
+
 // exchangeOp fills in what the operations share.
 func exchangeOp(op *ir.OpDef, d ir.OpDef) *ir.OpDef {
 	d.Class, d.Sharding = ir.Host, ir.ShardWhole
 	d.Traits |= ir.Effect
 	d.NoGrad = "parts are exchanged in what is differentiated already"
+	exchanges[op.Name] = !d.Traits.Has(ir.Files)
 	return ir.Define(op, d)
 }
 

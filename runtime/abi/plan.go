@@ -1,6 +1,12 @@
 package abi
 
-import "healc/lang/types"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"healc/lang/types"
+)
 
 // Program is a compiled function as the runtime runs it: buffers, kernels by name, and the steps to
 // take. bufferize makes it, the runtime walks it. It can be written to disk (encoding/gob) as it is.
@@ -130,4 +136,30 @@ type Copy struct {
 type Fail struct {
 	Where []types.Dim
 	Site  int
+}
+
+// Int is an attribute that is an integer; 0 where there is none.
+func (h *HostCall) Int(name string) int64 {
+	text := h.Attrs[name]
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: the attribute %s of %s: %v", name, h.Name, err))
+	}
+	return n
+}
+
+// Ints is an attribute that is several integers.
+func (h *HostCall) Ints(name string) []int64 {
+	var out []int64
+	for _, word := range strings.Fields(strings.Trim(h.Attrs[name], "[]")) {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: the attribute %s of %s: %v", name, h.Name, err))
+		}
+		out = append(out, n)
+	}
+	return out
 }

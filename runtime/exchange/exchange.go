@@ -115,11 +115,7 @@ func Fetch(c cluster.Comm, l Layout, part []byte, start, size int64, out []byte)
 	if start < 0 || size < 0 || start+size > l.Extent {
 		return fmt.Errorf("BUG: elements %d to %d are fetched of an axis of %d", start, start+size, l.Extent)
 	}
-	counts := make([]int, c.Size())
-	for r := range counts {
-		lo, hi := l.common(r, start, start+size)
-		counts[r] = l.bytes(hi - lo)
-	}
+	counts := l.FetchCounts(c.Size(), start, size)
 	all := out
 	if l.Outer > 1 {
 		all = make([]byte, len(out))
@@ -172,18 +168,9 @@ func (b Blocks) Halo(rank, ranks int, w Window) (before, after int64) {
 // those of ranks behind it. windows has one for each rank.
 func Halos(c cluster.Comm, l Layout, part []byte, windows []Window, before, after []byte) error {
 	me, n := c.Rank(), c.Size()
-	to, from := make([]int, n), make([]int, n)
-	sends, receives := 0, 0
-	for r := range n {
-		if r == me {
-			continue
-		}
-		lo, hi := l.common(me, windows[r].Lo, windows[r].Hi)
-		to[r] = l.bytes(hi - lo)
-		lo, hi = l.common(r, windows[me].Lo, windows[me].Hi)
-		from[r] = l.bytes(hi - lo)
-		sends, receives = sends+to[r], receives+from[r]
-	}
+	counts := l.HaloCounts(me, windows)
+	to, from := counts.To, counts.From
+	sends, receives := counts.Total()
 	send, recv := make([]byte, sends), make([]byte, receives)
 	first, _ := l.Of(me)
 	at := 0
@@ -227,29 +214,15 @@ type Swap struct {
 // AllToAll cuts a tensor along another axis.
 func AllToAll(c cluster.Comm, s Swap, part, out []byte) error {
 	me, n := c.Rank(), c.Size()
-	f, t := 1, 3
-	if s.Back {
-		f, t = 3, 1
-	}
-	// cut is the extents of what has n elements of the axis that it comes from and m of that it goes to.
-	cut := func(n, m int64) [5]int64 {
-		d := s.Dims
-		d[f], d[t] = n, m
-		return d
-	}
-	bytes := func(d [5]int64) int { return int(d[0] * d[1] * d[2] * d[3] * d[4]) }
-	to, from := make([]int, n), make([]int, n)
-	sends, receives := 0, 0
-	for r := range n {
-		to[r] = bytes(cut(s.From.Len(me), s.To.Len(r)))
-		from[r] = bytes(cut(s.From.Len(r), s.To.Len(me)))
-		sends, receives = sends+to[r], receives+from[r]
-	}
+	f, t := s.axes()
+	counts := s.Counts(me, n)
+	to, from := counts.To, counts.From
+	sends, receives := counts.Total()
 	send, recv := make([]byte, sends), make([]byte, receives)
 	at := 0
 	for r := range n {
-		size := cut(s.From.Len(me), s.To.Len(r))
-		src := box{bytes: part, dims: cut(s.From.Len(me), s.To.Extent)}
+		size := s.cut(s.From.Len(me), s.To.Len(r))
+		src := box{bytes: part, dims: s.cut(s.From.Len(me), s.To.Extent)}
 		src.from[t], _ = s.To.Of(r)
 		copyBox(box{bytes: send[at : at+to[r]], dims: size}, src, size)
 		at += to[r]
@@ -259,8 +232,8 @@ func AllToAll(c cluster.Comm, s Swap, part, out []byte) error {
 	}
 	at = 0
 	for r := range n {
-		size := cut(s.From.Len(r), s.To.Len(me))
-		dst := box{bytes: out, dims: cut(s.From.Extent, s.To.Len(me))}
+		size := s.cut(s.From.Len(r), s.To.Len(me))
+		dst := box{bytes: out, dims: s.cut(s.From.Extent, s.To.Len(me))}
 		dst.from[f], _ = s.From.Of(r)
 		copyBox(dst, box{bytes: recv[at : at+from[r]], dims: size}, size)
 		at += from[r]

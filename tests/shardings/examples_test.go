@@ -15,6 +15,7 @@ import (
 	"healc"
 	"healc/internal/engine"
 	"healc/runtime"
+	"healc/runtime/cluster"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
 	"healc/tests/sample"
@@ -109,7 +110,13 @@ func printedBy(t *testing.T, n int, source string, o engine.Options) (string, er
 	if err != nil {
 		return "", err
 	}
-	dir := t.TempDir()
+	return printedTogether(t, comms, source, o)
+}
+
+// printedTogether is printedBy by these communicators.
+func printedTogether(t *testing.T, comms []cluster.Comm, source string, o engine.Options) (string, error) {
+	t.Helper()
+	n, dir := len(comms), t.TempDir()
 	out, errs := make([]string, n), make([]error, n)
 	var all sync.WaitGroup
 	for rank, c := range comms {

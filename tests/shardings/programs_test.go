@@ -13,6 +13,7 @@ import (
 	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
+	"healc/runtime/cluster"
 	"healc/tests/random"
 	"healc/tests/sample"
 	"healc/tests/ways"
@@ -198,6 +199,14 @@ func onRanks(t *testing.T, n int, source string, input []*ir.Array, o engine.Opt
 	if err != nil {
 		t.Fatal(err)
 	}
+	return together(t, comms, source, input, o)
+}
+
+// together is onRanks by these communicators.
+func together(t *testing.T, comms []cluster.Comm, source string, input []*ir.Array,
+	o engine.Options) []*random.Outcome {
+	t.Helper()
+	n := len(comms)
 	out, errs := make([]*random.Outcome, n), make([]error, n)
 	var all sync.WaitGroup
 	for rank, c := range comms {

@@ -23,6 +23,7 @@ func (a *app) explainCommand() *cobra.Command {
 	var shapes, wrt []string
 	var may importFlags
 	var tune tuneFileFlags
+	var ranks explain.RankFlags
 	c := &cobra.Command{
 		Use:   "explain FILE|CODE|--profile",
 		Short: "Show the kernels that a program becomes, or the page of an error code",
@@ -35,9 +36,13 @@ func (a *app) explainCommand() *cobra.Command {
 			"forward pass, what is kept for the backward pass, and what that computes again.\n" +
 			"For an error code such as E0203: what it means, with an example.\n" +
 			"--profile: which profile the processor has, or with --target gpu a device, by what it was chosen, and " +
-			"its numbers.",
+			"its numbers.\n" +
+			"--ranks 16: what each step computes and sends on as many ranks, and how long that takes by a model of " +
+			"the network\n" +
+			"(--network); --ranks 1,4,16: how the time falls with the number of ranks.",
 		Example: "  healc explain mlp.heal --entry layer --shape M=32\n" +
-			"  healc explain mlp.heal --grad loss --wrt w,b --shape M=32\n  healc explain E0203",
+			"  healc explain mlp.heal --grad loss --wrt w,b --shape M=32\n  healc explain E0203\n" +
+			"  healc explain heat.heal --ranks 1,4,16,64 --network 25GB/s,2us",
 		Args: func(c *cobra.Command, args []string) error {
 			if profile && len(args) > 0 {
 				return &driver.UsageError{Message: "--profile is about the processor, and takes no file",
@@ -56,7 +61,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if err := a.checkProfile(); err != nil {
 				return err
 			}
-			if cpu == native && (schedule || profile) && target != heal.GPU {
+			if cpu == native && (schedule || profile || ranks.Asked()) && target != heal.GPU {
 				cpu = ""
 			}
 			if profile {
@@ -69,9 +74,12 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if cpu != "" && (!schedule || target == heal.GPU) {
-				return &driver.UsageError{Message: "--cpu says for which processor --schedule is, and there is none",
-					Help: "add --schedule, without --target gpu"}
+			if cpu != "" && (!schedule && !ranks.Asked() || target == heal.GPU) {
+				return &driver.UsageError{Message: "--cpu says for which processor --schedule is, or --ranks, and " +
+					"there is none", Help: "add --schedule or --ranks, without --target gpu"}
+			}
+			if err := ranks.Check(target, grad, schedule); err != nil {
+				return err
 			}
 			if tune.asked() && (!schedule || target == heal.GPU || cpu != "") {
 				return tune.refuse("this asks for no schedules of it", "add --schedule, without --target gpu and --cpu")
@@ -98,6 +106,8 @@ func (a *app) explainCommand() *cobra.Command {
 				}
 			}
 			switch {
+			case ranks.Asked():
+				return ranks.Explain(e, a.out)
 			case grad != "" && entry != "":
 				return &driver.UsageError{Message: "--grad names the function that is explained, and so does --entry",
 					Help: "leave one out"}
@@ -112,6 +122,7 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	may.register(c.Flags())
 	tune.register(c.Flags())
+	ranks.Register(c.Flags())
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
 	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
 	c.Flags().BoolVar(&schedule, "schedule", false,
@@ -119,7 +130,7 @@ func (a *app) explainCommand() *cobra.Command {
 	c.Flags().BoolVar(&profile, "profile", false,
 		"what was measured about the processor: each number with its range and what it trades")
 	c.Flags().StringVar(&cpu, "cpu", "",
-		"LLVM's `NAME` of the processor of --schedule and --profile (default: this machine's)")
+		"LLVM's `NAME` of the processor of --schedule, --ranks and --profile (default: this machine's)")
 	c.Flags().StringVar(&grad, "grad", "", "the function whose gradient is explained")
 	c.Flags().StringSliceVar(&wrt, "wrt", nil,
 		"the `PARAMETERS` of --grad, with commas between them; all floats when it is not given")

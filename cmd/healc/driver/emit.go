@@ -307,6 +307,11 @@ func (e *Emit) each(do func(entry string, bind map[string]int64, several bool) e
 	return nil
 }
 
+// Each calls do for every entry, with the values of its shape parameters.
+func (e *Emit) Each(do func(entry string, bind map[string]int64) error) error {
+	return e.each(func(entry string, bind map[string]int64, _ bool) error { return do(entry, bind) })
+}
+
 // Module is the compiled file, after Load.
 func (e *Emit) Module() *engine.Module { return e.module }
 

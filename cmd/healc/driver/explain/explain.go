@@ -2,7 +2,8 @@
 // compute, which of these bounds them, and what lies in memory between them. It is `healc explain`.
 //
 // explain.go and notes.go walk the plan, gradient.go adds the passes of a derivative, kernelcost.go counts the work of
-// a kernel, and cost.go has the polynomials in shape parameters that it is counted in.
+// a kernel, cost.go has the polynomials in shape parameters that it is counted in, and ranks.go prints what package
+// scaling predicts for several ranks.
 package explain
 
 import (
@@ -134,8 +135,8 @@ func (x *explanation) line(format string, args ...any) {
 	fmt.Fprintln(x.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-func (x *explanation) program(f *engine.Func, shape map[string]int64) {
-	x.line("%s", f.Signature())
+// given says which shape parameters have values.
+func (x *explanation) given(f *engine.Func, shape map[string]int64) {
 	var given []string
 	for _, d := range f.IR().Dims {
 		if n, ok := shape[d]; ok {
@@ -145,6 +146,11 @@ func (x *explanation) program(f *engine.Func, shape map[string]int64) {
 	if len(given) > 0 {
 		x.line("  for %s", strings.Join(given, ", "))
 	}
+}
+
+func (x *explanation) program(f *engine.Func, shape map[string]int64) {
+	x.line("%s", f.Signature())
+	x.given(f, shape)
 	for i, fn := range x.km.Plan.Funcs {
 		var params []string
 		if i == 0 {

@@ -1,0 +1,218 @@
+package scaling
+
+import (
+	"healc/ir/exchange"
+	"healc/lang/types"
+	"healc/runtime/abi"
+	parts "healc/runtime/exchange"
+)
+
+// Traffic is what a rank sends to others and gets of them.
+type Traffic struct {
+	Sent, Received  int64 // bytes
+	Sends, Receives int64 // messages, of which none is empty but what goes from rank to rank in order
+}
+
+func (t Traffic) plus(o Traffic, times int64) Traffic {
+	return Traffic{t.Sent + times*o.Sent, t.Received + times*o.Received, t.Sends + times*o.Sends,
+		t.Receives + times*o.Receives}
+}
+
+func most(a, b Traffic) Traffic {
+	return Traffic{max(a.Sent, b.Sent), max(a.Received, b.Received), max(a.Sends, b.Sends),
+		max(a.Receives, b.Receives)}
+}
+
+// moved is an exchange: what each rank has of it, and how many messages follow each other on the rank that waits for
+// most of them.
+type moved struct {
+	ranks  []Traffic
+	rounds int64
+	busy   int64 // bytes that the rank with most of them sends, or gets, where positions are spread evenly
+	memory int64 // that a rank allocates meanwhile
+	atMost bool  // what is sent depends on data
+}
+
+// settle fills in what the slowest rank moves.
+func (m *moved) settle() {
+	if m.busy == 0 {
+		for _, t := range m.ranks {
+			m.busy = max(m.busy, t.Sent, t.Received)
+		}
+	}
+}
+
+// exchanged is what all ranks send by one step of a plan, which is one of their operations; ok is false where it is
+// none. All ranks have steps of the same attributes, in the same order.
+func (p *predictor) exchanged(f *abi.Function, h *abi.HostCall) (m moved, ok bool) {
+	blocks := parts.Blocks{Extent: h.Int("extent"), Block: h.Int("block"), Origin: h.Int("origin")}
+	m.ranks = make([]Traffic, p.Ranks)
+	if len(h.Args) == 0 {
+		return m, false
+	}
+	x := h.Args[0]
+	element := int64(f.Buffers[x.Buffer].DType.Bytes())
+	if !rowMajor(x) {
+		m.memory = bytesOf(x, element) // it is packed
+	}
+	lies := func(axis int64) parts.Layout { return parts.LayoutOf(axis, blocks, extents(x.Shape), element) }
+	switch h.Name {
+	case exchange.Halo.Name:
+		l, windows := lies(h.Int("axis")), parts.Windows(h.Ints("windows"))
+		m.pairs(func(r int) parts.Counts { return l.HaloCounts(r, windows) }, p.rank())
+	case exchange.Gather.Name:
+		l := lies(h.Int("axis"))
+		m.gathers(l.FetchCounts(p.Ranks, 0, l.Extent), l.Outer > 1)
+	case exchange.Fetch.Name: // where it begins depends on data: as much as all ranks get
+		l := lies(h.Int("axis"))
+		m.fetches(l, h.Int("size"))
+	case exchange.AllToAll.Name:
+		s := parts.SwapOf(h.Int("axis"), blocks, h.Int("to"), h.Int("to_block"), extents(x.Shape), element)
+		m.pairs(func(r int) parts.Counts { return s.Counts(r, p.Ranks) }, p.rank())
+	case exchange.Take.Name:
+		m.requests(lies(0), bytesOf(h.Args[1], 1))
+	case exchange.FromPrevious.Name:
+		for r := 1; r < p.Ranks; r++ {
+			m.ranks[r] = Traffic{Received: bytesOf(x, element), Receives: 1}
+		}
+		m.rounds = int64(p.Ranks - 1) // each waits for the one before
+	case exchange.ToNext.Name:
+		for r := range p.Ranks - 1 {
+			m.ranks[r] = Traffic{Sent: bytesOf(x, element), Sends: 1}
+		}
+	default:
+		return m, false
+	}
+	m.settle()
+	return m, true
+}
+
+// pairs is an exchange in which ranks send to each other what counts says. A rank takes the others in turn.
+func (m *moved) pairs(counts func(rank int) parts.Counts, shown int) {
+	n := len(m.ranks)
+	for r := range m.ranks {
+		c := counts(r)
+		rounds := int64(0)
+		for k := 1; k < n; k++ {
+			to, from := c.To[(r+k)%n], c.From[(r+n-k)%n]
+			if to > 0 {
+				m.ranks[r].Sent += int64(to)
+				m.ranks[r].Sends++
+			}
+			if from > 0 {
+				m.ranks[r].Received += int64(from)
+				m.ranks[r].Receives++
+			}
+			if to > 0 || from > 0 {
+				rounds++
+			}
+		}
+		m.rounds = max(m.rounds, rounds)
+		if r == shown {
+			sends, receives := c.Total()
+			m.memory += int64(sends + receives)
+		}
+	}
+}
+
+// gathers is an exchange by which all ranks get the parts of all.
+func (m *moved) gathers(counts []int, rearranged bool) {
+	all, senders := int64(0), int64(0)
+	for _, n := range counts {
+		all += int64(n)
+		if n > 0 {
+			senders++
+		}
+	}
+	others := int64(len(counts) - 1)
+	for r, n := range counts {
+		t := Traffic{Received: all - int64(n), Receives: senders}
+		if n > 0 {
+			t = Traffic{Sent: others * int64(n), Received: all - int64(n), Sends: others, Receives: senders - 1}
+		}
+		m.ranks[r] = t
+	}
+	m.rounds = gatherRounds(len(counts), all)
+	if rearranged {
+		m.memory += all
+	}
+}
+
+// fetches is an exchange by which all ranks get a run of an axis, which some of them have.
+func (m *moved) fetches(l parts.Layout, size int64) {
+	bytes := l.Outer * size * l.Inner
+	holders := min((size+l.Block-2)/l.Block+1, int64(len(m.ranks)))
+	others := int64(len(m.ranks) - 1)
+	if bytes == 0 {
+		return
+	}
+	for r := range m.ranks {
+		own := l.Outer * min(size, l.Len(r)) * l.Inner
+		m.ranks[r] = Traffic{Sent: others * own, Received: bytes, Receives: min(holders, others)}
+		if own > 0 {
+			m.ranks[r].Sends = others
+		}
+	}
+	m.rounds, m.atMost = gatherRounds(len(m.ranks), bytes), true
+	if l.Outer > 1 {
+		m.memory += bytes
+	}
+}
+
+// requests is an exchange by which each rank asks the others for rows at positions, of which it has so many: it says
+// how many it asks each for, which they are, and gets them. It is at most this, where all that a rank asks for, and is
+// asked for, is on other ranks.
+func (m *moved) requests(l parts.Layout, positions int64) {
+	const word = 8
+	others := int64(len(m.ranks) - 1)
+	for r := range m.ranks {
+		asked := positions
+		if others == 0 {
+			asked = 0
+		}
+		heard := others * asked
+		if l.Len(r) == 0 {
+			heard = 0
+		}
+		messages := others + min(others, asked) + min(others, heard)
+		m.ranks[r] = Traffic{Sent: word*others + word*asked + l.Inner*heard,
+			Received: word*others + word*heard + l.Inner*asked,
+			Sends:    messages, Receives: messages}
+	}
+	m.rounds, m.atMost = 3*others, true
+	m.busy = word*others + (word+l.Inner)*positions*others/(others+1)
+	m.memory += positions * (4*word + 2*l.Inner) // as many are heard as asked, if it is even
+}
+
+func extents(shape []types.Dim) []int64 {
+	out := make([]int64, len(shape))
+	for k, d := range shape {
+		n, ok := d.Const()
+		if !ok {
+			panic("BUG: extents are known where parts are exchanged")
+		}
+		out[k] = n
+	}
+	return out
+}
+
+// bytesOf is how many bytes the elements of a view have, each so many.
+func bytesOf(v abi.View, element int64) int64 {
+	for _, n := range extents(v.Shape) {
+		element *= n
+	}
+	return element
+}
+
+// rowMajor reports whether elements lie one behind the other.
+func rowMajor(v abi.View) bool {
+	next := int64(1)
+	shape := extents(v.Shape)
+	for k := len(shape) - 1; k >= 0; k-- {
+		if s, ok := v.Strides[k].Const(); shape[k] != 1 && (!ok || s != next) {
+			return false
+		}
+		next *= shape[k]
+	}
+	return true
+}
