@@ -18,6 +18,9 @@ func (w *rewriter) sort(op *ir.Op) {
 	s, axis := w.of(op.Results[0]), int(op.Int("axis"))
 	shape := x.Type.Shape
 	switch k := longest(shape, []int{axis}); {
+	case s == axis && w.ranks.Size == 1:
+		w.along(op, s, attrsOf(op))
+		return
 	case s != axis || empty(shape):
 		w.rows(op)
 		return
