@@ -47,7 +47,8 @@ const (
 	ShardSortPositions
 	// ShardRequests: each rank asks the ranks that have them for the elements at its positions.
 	ShardRequests
-	// ShardAlong: positions along an axis that is whole are looked up on each rank.
+	// ShardAlong: positions along an axis that is whole are looked up on each rank, those along one that is cut are
+	// asked for.
 	ShardAlong
 	// ShardScatter: what is added, and where, is gathered; every rank adds what falls into its part.
 	ShardScatter
@@ -96,9 +97,10 @@ var shardingTexts = [...]struct{ name, text string }{
 		"alone, those of each part are gathered."},
 	ShardSortPositions: {"positions that sort", "As sorts, with the position of each element."},
 	ShardRequests:      {"requests", "Each rank asks the others for the elements at its positions."},
-	ShardAlong:         {"along an axis", "Nothing is sent: the axis is whole on each rank."},
-	ShardScatter:       {"scatters", "Positions and values are gathered; every rank adds to its own part."},
-	ShardUpdate:        {"updates", "Every rank replaces the elements of its own part."},
+	ShardAlong: {"along an axis", "Each rank asks the others for the elements at its positions along the cut " +
+		"axis; those along an axis that is whole are there."},
+	ShardScatter: {"scatters", "Positions and values are gathered; every rank adds to its own part."},
+	ShardUpdate:  {"updates", "Every rank replaces the elements of its own part."},
 	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is " +
 		"sent."},
 	ShardBranch:   {"choices", "All ranks take the same arm."},

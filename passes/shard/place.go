@@ -415,11 +415,6 @@ func (p *placement) requests(op *ir.Op) {
 	case s == whole:
 		p.results(op, at)
 	case slices.Contains(axes, int64(s)):
-		if len(axes) > 1 {
-			p.fail(op, "`replicate(x)` gathers it", "positions on several axes of a sharded tensor are not "+
-				"supported: %s",
-				typed(x.Type, s))
-		}
 		p.results(op, at)
 	case at != whole:
 		p.fail(op, "`replicate(x)` gathers one of them",
@@ -431,17 +426,17 @@ func (p *placement) requests(op *ir.Op) {
 	}
 }
 
-// along is reads at positions along one axis, which is whole on each rank.
+// along is reads at positions along one axis. Where that is cut, the positions say how the result is.
 func (p *placement) along(op *ir.Op) {
-	x, axis := op.Args[0], int(op.Int("axis"))
-	if p.of(x) == axis {
-		p.fail(op, "`reshard(x, k)` cuts it along another axis, and `replicate(x)` gathers it",
-			"positions along axis %d of a tensor that is cut along it are not supported: %s", axis,
-			typed(x.Type, axis))
-		p.results(op, whole)
-		return
+	x, at, axis := op.Args[0], op.Args[1], int(op.Int("axis"))
+	switch {
+	case p.of(x) != axis:
+		p.results(op, p.common(op, op.Args...))
+	case p.of(at) != whole:
+		p.results(op, p.of(at))
+	default:
+		p.results(op, axis)
 	}
-	p.results(op, p.common(op, op.Args...))
 }
 
 // scatter adds at positions.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"healc/ir"
-	"healc/ir/exchange"
 	"healc/ir/ops"
 	"healc/ir/rows"
 	"healc/lang/types"
@@ -73,49 +72,6 @@ func (w *rewriter) gatheredRows(op *ir.Op) {
 	for i, r := range op.Results {
 		w.becomes(r, w.cutOut(out.Results[i], s, w.blocksOf(r.Type.Shape[s])))
 	}
-}
-
-// requests writes reads at positions that are computed.
-func (w *rewriter) requests(op *ir.Op) {
-	x := op.Args[0]
-	s, to := w.of(x), w.of(op.Results[0])
-	axes := op.Ints("axes")
-	if !slices.Contains(axes, int64(s)) || s == whole {
-		args := []*ir.Value{w.part(x, s)}
-		for _, v := range op.Args[1:] {
-			if s == whole {
-				args = append(args, w.part(v, to))
-			} else {
-				args = append(args, w.whole(v))
-			}
-		}
-		w.emit(op, args, attrsOf(op), nil)
-		return
-	}
-	at := w.part(op.Args[1], w.of(op.Args[1]))
-	checked := w.b.Emit(ops.Position, ir.A{"extent": x.Type.Shape[s], "size": types.Lit(1)}, at)
-	perm := []int64{int64(s)}
-	for k := range x.Type.Shape {
-		if k != s {
-			perm = append(perm, int64(k))
-		}
-	}
-	rowsOf := w.permuted(w.part(x, s), perm)
-	b := w.blocks(x)
-	flat := w.reshaped(w.cast(checked, types.I64), lits(elems(at.Type.Shape)))
-	got := w.b.Emit(exchange.Take, ir.A{"extent": b.Extent, "block": b.Block}, rowsOf, flat)
-	shape := append(slices.Clone(at.Type.Shape), rowsOf.Type.Shape[1:]...)
-	w.becomes(op.Results[0], w.reshaped(got, shape))
-}
-
-// lookedUp writes reads at positions along an axis that is whole on each rank.
-func (w *rewriter) lookedUp(op *ir.Op) {
-	to := w.of(op.Results[0])
-	if to == int(op.Int("axis")) { // the positions are cut, and what they are looked up in is not
-		w.emit(op, []*ir.Value{w.whole(op.Args[0]), w.part(op.Args[1], to)}, attrsOf(op), nil)
-		return
-	}
-	w.along(op, to, attrsOf(op))
 }
 
 // scatter writes additions at positions.

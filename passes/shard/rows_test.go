@@ -89,6 +89,55 @@ func (p *rowsProgram) sorted() []*ir.Value {
 	return []*ir.Value{y}
 }
 
+// positions are positions on an axis of so many elements, from the least on; few are beyond it.
+func (p *rowsProgram) positions(least, n int64, shape ...int64) *ir.Value {
+	d := []types.DType{types.I32, types.I64}[p.IntN(2)]
+	v := p.param(d, shape...)
+	a := p.input[len(p.input)-1]
+	for i := range a.Bits {
+		at := least + p.Int64N(max(n-least, 1))
+		if p.IntN(2000) == 0 {
+			at = []int64{least - 1, n}[p.IntN(2)]
+		}
+		a.Bits[i] = uint64(at) & (1<<(8*d.Bytes()-1)<<1 - 1)
+	}
+	return v
+}
+
+// taken reads at positions on one axis or several.
+func (p *rowsProgram) taken() []*ir.Value {
+	shape, axis := p.shape()
+	x := p.param(types.Operands[p.IntN(len(types.Operands))], shape...)
+	n := shape[axis]
+	if p.IntN(2) == 0 {
+		at := append([]int64{}, shape...)
+		if at[axis] = p.Int64N(60); n == 0 {
+			at[axis] = 0
+		}
+		least, attrs := -n, ir.A{"axis": axis}
+		if p.IntN(2) == 0 {
+			least, attrs["within"] = 0, true
+		}
+		return []*ir.Value{p.b.Emit(ops.TakeAlongAxis, attrs, x, p.positions(least, n, at...))}
+	}
+	var axes []int64
+	count := p.Int64N(40)
+	for k, m := range shape {
+		if int64(k) == axis || p.IntN(2) == 0 {
+			axes = append(axes, int64(k))
+			if m == 0 {
+				count = 0
+			}
+		}
+	}
+	at := [][]int64{{count}, {count, 2}, {1, count}}[p.IntN(3)]
+	args := []*ir.Value{x}
+	for _, k := range axes {
+		args = append(args, p.positions(0, shape[k], at...))
+	}
+	return []*ir.Value{p.b.Emit(ops.Gather, ir.A{"axes": axes}, args...)}
+}
+
 // TestRandomRows: operations on rows that are cut at random have the same bits on any number of ranks.
 func TestRandomRows(t *testing.T) {
 	n := uint64(150)
@@ -119,7 +168,7 @@ func tryRows(seed uint64, counts map[string]int) (err error) {
 	r := rand.New(rand.NewPCG(seed, 12))
 	p := &rowsProgram{Rand: r, b: &ir.Builder{Block: &ir.Block{}}}
 	f := &ir.Func{Name: "f", Public: true, Body: p.b.Block}
-	f.Body.Yields = p.sorted()
+	f.Body.Yields = []func() []*ir.Value{p.sorted, p.taken}[seed%2]()
 	for _, y := range f.Body.Yields {
 		f.Results = append(f.Results, y.Type)
 	}

@@ -101,6 +101,13 @@ var programs = []program{
     let at = clamp(abs(k) * 10.0, 0.0, (N - 1) as f32) as i32;
     (x[at], replicate(x)[at, 0])
 }`, [][]int64{{90, 5}, {90}}},
+	{"requests on several axes",
+		`pub fn f[N, M](x: f32[N, M] sharded(0), k: f32[N] sharded(0)) -> (f32[N] sharded(0), f32[2, M] sharded(0), f32[N, M] sharded(0), f32[N, 3]) = {
+    let at = clamp(abs(k) * 10.0, 0.0, (N - 1) as f32) as i32;
+    let all: i32[N, M] sharded(0) = reshape((0..N * M) * 7 % N, [N, M]);
+    (x[at, at % 5], take_along_axis(x, tabulate(2, M, |i, j| i * 3 + j * 2 - 5), 0), take_along_axis(x, all, 0),
+        x[.., 1..4][replicate(at)])
+}`, [][]int64{{90, 5}, {90}}},
 	{"histogram", `pub fn f[N](x: f32[N] sharded(0)) -> (f32[8], f32[20] sharded(0)) = {
     let at = clamp(abs(x) * 4.0, 0.0, 7.0) as i32;
     (scatter_add(zeros[f32, 8](), at, x, 0), scatter_add(reshard(zeros[f32, 20](), 0), at, x, 0))

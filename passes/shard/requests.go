@@ -1,0 +1,116 @@
+package shard
+
+import (
+	"slices"
+
+	"healc/ir"
+	"healc/ir/exchange"
+	"healc/ir/ops"
+	"healc/lang/types"
+)
+
+// requests writes reads at positions that are computed.
+func (w *rewriter) requests(op *ir.Op) {
+	x := op.Args[0]
+	s, to := w.of(x), w.of(op.Results[0])
+	axes := op.Ints("axes")
+	if !slices.Contains(axes, int64(s)) || s == whole {
+		args := []*ir.Value{w.part(x, s)}
+		for _, v := range op.Args[1:] {
+			if s == whole {
+				args = append(args, w.part(v, to))
+			} else {
+				args = append(args, w.whole(v))
+			}
+		}
+		w.emit(op, args, attrsOf(op), nil)
+		return
+	}
+	// The axes that the positions count are one, that which is cut before the others.
+	first := slices.Index(axes, int64(s))
+	order := []int{first}
+	for k := range axes {
+		if k != first {
+			order = append(order, k)
+		}
+	}
+	ats := make([]*ir.Value, len(axes))
+	for k, v := range op.Args[1:] { // checked as they stand in the program
+		ats[k] = w.cast(w.b.Emit(ops.Position, ir.A{"extent": x.Type.Shape[axes[k]], "size": types.Lit(1)},
+			w.part(v, to)), types.I64)
+	}
+	var at *ir.Value
+	perm := []int64{}
+	for _, k := range order {
+		if perm = append(perm, axes[k]); at == nil {
+			at = ats[k]
+			continue
+		}
+		n := w.filled(types.I64, literal(x.Type.Shape[axes[k]]), at.Type.Shape)
+		at = w.b.Emit(ops.Add, nil, w.b.Emit(ops.Mul, nil, at, n), ats[k])
+	}
+	got := w.taken(x, perm, at)
+	w.becomes(op.Results[0], w.reshaped(got, slices.Concat(at.Type.Shape, got.Type.Shape[1:])))
+}
+
+// taken asks for the rows of x at positions on some axes, which are counted as one; the first of them is that which is
+// cut.
+func (w *rewriter) taken(x *ir.Value, axes []int64, at *ir.Value) *ir.Value {
+	s := int(axes[0])
+	perm, count, rest := slices.Clone(axes), int64(1), types.Shape{}
+	for _, a := range axes[1:] {
+		count *= literal(x.Type.Shape[a])
+	}
+	for k, d := range x.Type.Shape {
+		if !slices.Contains(axes, int64(k)) {
+			perm, rest = append(perm, int64(k)), append(rest, d)
+		}
+	}
+	b := scaled(w.blocks(x), count)
+	rows := w.reshaped(w.permuted(w.part(x, s), perm), slices.Concat(lits(w.blocks(x).Len(w.ranks.Rank)*count), rest))
+	flat := w.reshaped(at, lits(elems(at.Type.Shape)))
+	return w.b.Emit(exchange.Take, ir.A{"extent": b.Extent, "block": b.Block}, rows, flat)
+}
+
+// lookedUp writes reads at positions along an axis.
+func (w *rewriter) lookedUp(op *ir.Op) {
+	x, idx, axis := op.Args[0], op.Args[1], int(op.Int("axis"))
+	to := w.of(op.Results[0])
+	switch {
+	case w.of(x) == axis:
+	case to == axis: // the positions are cut, and what they are looked up in is not
+		w.emit(op, []*ir.Value{w.whole(x), w.part(idx, to)}, attrsOf(op), nil)
+		return
+	default:
+		w.along(op, to, attrsOf(op))
+		return
+	}
+	at := w.cast(w.part(idx, to), types.I64)
+	shape := at.Type.Shape
+	extent := x.Type.Shape[axis]
+	if !op.Flag("within") { // what counts from the end, and is in range, from the start
+		n := literal(extent)
+		back := w.b.Emit(ops.And, nil, w.b.Emit(ops.Le, nil, w.filled(types.I64, -n, shape), at),
+			w.b.Emit(ops.Lt, nil, at, w.filled(types.I64, 0, shape)))
+		at = w.b.Emit(ops.Select, nil, back, w.b.Emit(ops.Add, nil, at, w.filled(types.I64, n, shape)), at)
+	}
+	at = w.b.Emit(ops.Position, ir.A{"extent": extent, "size": types.Lit(1)}, at)
+	// Element [i...] of the result is at [p, j...], where j is i without the axis.
+	axes := []int64{int64(axis)}
+	for k, d := range x.Type.Shape {
+		if k == axis {
+			continue
+		}
+		axes = append(axes, int64(k))
+		n := literal(shape[k])
+		i := w.cast(w.b.Emit(ops.Iota, ir.A{"start": types.Lit(0), "extent": types.Lit(n)}), types.I64)
+		if k == to {
+			i = w.b.Emit(ops.Add, nil, i, w.spread(w.start(w.blocksOf(d)), lits(n)))
+		}
+		ones := slices.Repeat(lits(1), len(shape)-k)
+		ones[0] = types.Lit(n)
+		i = w.b.Emit(ops.Broadcast, ir.A{"shape": shape}, w.reshaped(i, ones))
+		at = w.b.Emit(ops.Add, nil, w.b.Emit(ops.Mul, nil, at, w.filled(types.I64, literal(d), shape)), i)
+	}
+	w.becomes(op.Results[0], w.reshaped(w.taken(x, axes, at), shape))
+}
