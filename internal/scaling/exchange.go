@@ -1,6 +1,8 @@
 package scaling
 
 import (
+	"slices"
+
 	"healc/ir/exchange"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -132,7 +134,7 @@ func (m *moved) gathers(counts []int, rearranged bool) {
 		}
 		m.ranks[r] = t
 	}
-	m.rounds = gatherRounds(len(counts), all)
+	m.rounds, m.busy = gathered(len(counts), all, int64(slices.Min(counts)), int64(slices.Max(counts)))
 	if rearranged {
 		m.memory += all
 	}
@@ -153,7 +155,8 @@ func (m *moved) fetches(l parts.Layout, size int64) {
 			m.ranks[r].Sends = others
 		}
 	}
-	m.rounds, m.atMost = gatherRounds(len(m.ranks), bytes), true
+	m.rounds, m.busy = gathered(len(m.ranks), bytes, 0, l.Outer*min(size, l.Block)*l.Inner)
+	m.atMost = true
 	if l.Outer > 1 {
 		m.memory += bytes
 	}

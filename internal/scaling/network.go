@@ -81,19 +81,13 @@ func number(text, unit string) (float64, bool) {
 	return v, err == nil && v >= 0 && !math.IsInf(v, 0)
 }
 
-// longGather is from how many bytes on, of all parts, MPI libraries gather by a ring: MPICH's
-// MPIR_CVAR_ALLGATHER_LONG_MSG_SIZE.
-const longGather = 512 << 10
-
-// gatherRounds is how many messages follow each other until every rank has all parts: by a doubling of what each has
-// (Bruck et al., 1997), and where there is much by a ring (Thakur, Rabenseifner, Gropp, 2005). Both move each byte that
-// a rank does not have to it once.
-func gatherRounds(ranks int, all int64) int64 {
-	switch {
-	case ranks == 1 || all == 0:
-		return 0
-	case all < longGather:
-		return int64(bits.Len(uint(ranks - 1)))
+// gathered is how many messages follow each other until every rank has all parts, and how many bytes the slowest rank
+// moves: what ranks have is doubled in each round (Bruck et al., 1997; Thakur, Rabenseifner, Gropp, 2005), so that each
+// gets every byte once, and a part that is longer than others goes through all rounds.
+func gathered(ranks int, all, shortest, longest int64) (rounds, bytes int64) {
+	if ranks == 1 || all == 0 {
+		return 0, 0
 	}
-	return int64(ranks - 1)
+	rounds = int64(bits.Len(uint(ranks - 1)))
+	return rounds, max(all-shortest, rounds*longest)
 }

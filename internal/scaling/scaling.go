@@ -122,7 +122,8 @@ func Predict(plan *abi.Program, s Setting) (*Prediction, error) {
 	p := &predictor{Setting: s, plan: plan}
 	entry := plan.Funcs[0]
 	sum := p.steps(entry, 0, entry.Steps, 0, 1)
-	meeting := Time{Latency: float64(gatherRounds(s.Ranks, 1)) * s.Network.Latency}
+	rounds, _ := gathered(s.Ranks, 1, 0, 0)
+	meeting := Time{Latency: float64(rounds) * s.Network.Latency}
 	sum.time = sum.time.plus(meeting, callMeetings)
 	out := &Prediction{Meetings: callMeetings, Meeting: meeting,
 		Setting: s, Rows: p.rows, Ranks: sum.ranks, Time: sum.time, Memory: memory.Total() + p.memory,

@@ -88,8 +88,10 @@ func TestMessages(t *testing.T) {
 		{name: "alone", source: replicated, ranks: 1},
 		{name: "gather", source: replicated, ranks: 16, sent: 15 * 51200, sends: 16 * 15,
 			bandwidth: 48000e-9, latency: 4e-6},
-		{name: "long gather", source: "pub fn f(x: u8[1048576] sharded(0)) -> u8[1048576] = replicate(x)", ranks: 16,
-			sent: 15 << 20, sends: 16 * 15, bandwidth: 983040e-9, latency: 15e-6},
+		{name: "long", source: "pub fn f(x: u8[1048576] sharded(0)) -> u8[1048576] = replicate(x)", ranks: 16,
+			sent: 15 << 20, sends: 16 * 15, bandwidth: 983040e-9, latency: 4e-6},
+		{name: "one has all", source: "pub fn f(x: u8[1, 100] sharded(0)) -> u8[1, 100] = replicate(x)", ranks: 9,
+			sent: 800, sends: 8, bandwidth: 400e-9, latency: 4e-6},
 		{name: "halo", source: `pub fn f(x: f64[64, 10] sharded(0)) -> f64[64, 10] = replicate(iterate(5, x, |u| {
     let mut next = u;
     next[1..63, 0..10] = u[0..62, 0..10] + u[2..64, 0..10];
