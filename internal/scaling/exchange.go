@@ -1,6 +1,7 @@
 package scaling
 
 import (
+	"math/bits"
 	"slices"
 
 	"healc/ir/exchange"
@@ -73,6 +74,12 @@ func (p *predictor) exchanged(f *abi.Function, h *abi.HostCall) (m moved, ok boo
 		m.pairs(func(r int) parts.Counts { return s.Counts(r, p.Ranks) }, p.rank())
 	case exchange.Take.Name:
 		m.requests(lies(0), bytesOf(h.Args[1], 1))
+	case exchange.Sorted.Name:
+		var columns []int64
+		for _, v := range h.Args {
+			columns = append(columns, int64(f.Buffers[v.Buffer].DType.Bytes()))
+		}
+		m.sorted(extents(x.Shape)[0], blocks, columns)
 	case exchange.FromPrevious.Name:
 		for r := 1; r < p.Ranks; r++ {
 			m.ranks[r] = Traffic{Received: bytesOf(x, element), Receives: 1}
@@ -186,6 +193,39 @@ func (m *moved) requests(l parts.Layout, positions int64) {
 	m.busy = word*others + (word+l.Inner)*positions*others/(others+1)
 	m.memory += positions * (4*word + 2*l.Inner) // as many are heard as asked, if it is even
 }
+
+// sorted is an exchange by which each rank gets its block of rows that are sorted: splitters are found in rounds, from
+// samples that are sent to the rank of each and from what that says of them, and then columns are moved, of elements of
+// so many bytes. It is at most this where nothing stays on its rank, and about this many rounds.
+func (m *moved) sorted(rows int64, b parts.Blocks, columns []int64) {
+	const word = 8
+	others := int64(len(m.ranks) - 1)
+	if others == 0 || rows == 0 || b.Extent == 0 {
+		return
+	}
+	rounds := sortRounds(b.Extent)
+	each := rounds*(word*rows*parts.MostSamples+2*word*rows+1) + word*rows // to each other rank
+	calls := 2*rounds + 1 + int64(len(columns))
+	element := int64(0)
+	for _, n := range columns {
+		element += n
+	}
+	for r := range m.ranks {
+		part := rows * b.Len(r) * element
+		m.ranks[r] = Traffic{Sent: others*each + part, Received: others*each + part, Sends: others * calls,
+			Receives: others * calls}
+	}
+	m.rounds, m.atMost = others*calls, true
+	m.busy = others*each + rows*b.Block*element*others/(others+1)
+	m.memory += others * each / rounds
+	if rows > 1 {
+		m.memory += 2 * rows * b.Block * element
+	}
+}
+
+// sortRounds is how many rounds splitters of rows of n elements take: each leaves less than a sixteenth of the places
+// where one may be.
+func sortRounds(n int64) int64 { return int64(bits.Len64(uint64(n))+3) / 4 }
 
 func extents(shape []types.Dim) []int64 {
 	out := make([]int64, len(shape))

@@ -104,24 +104,24 @@ func (col Column) move(c cluster.Comm, rows, mine int64, to, gets []int64) error
 // span is where a splitter may be in a row of a part: it has at least lo and at most hi elements before it.
 type span struct{ lo, hi int64 }
 
-// mostSamples is how many elements of a span are sent at most.
-const mostSamples = 32
+// MostSamples is how many elements of a span are sent at most.
+const MostSamples = 32
 
 // samples calls f with elements of a span, in order, all of them if they are few.
 func (s span) samples(f func(i int64)) {
 	n := s.hi - s.lo
-	if n <= mostSamples {
+	if n <= MostSamples {
 		for i := range n {
 			f(s.lo + i)
 		}
 		return
 	}
-	for k := range int64(mostSamples) {
-		f(s.lo + (k+1)*n/(mostSamples+1))
+	for k := range int64(MostSamples) {
+		f(s.lo + (k+1)*n/(MostSamples+1))
 	}
 }
 
-func (s span) bytes() int { return 8 * int(min(s.hi-s.lo, mostSamples)) }
+func (s span) bytes() int { return 8 * int(min(s.hi-s.lo, MostSamples)) }
 
 // splitters finds where the blocks of sorted rows begin.
 type splitters struct {

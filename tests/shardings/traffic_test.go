@@ -182,7 +182,7 @@ func fits(t *testing.T, p *scaling.Prediction, counts []*counted, writes bool) i
 		}
 	}
 	if p.AtMost || p.Guessed {
-		t.Logf("at most %v, guessed %v", p.AtMost, p.Guessed)
+		t.Logf("at most %v, guessed %v: %+v of %+v", p.AtMost, p.Guessed, counts[0].Traffic, p.Ranks[0])
 		return 0
 	}
 	return 1
