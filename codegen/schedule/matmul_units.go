@@ -21,6 +21,9 @@ import (
 // A call that has some units of an outer part copies all of the operand that the part reads, as do calls for its other
 // units. Where that takes long beside a unit, as in products in tile registers, calls begin at multiples of some units.
 //
+// Where guards leave out rows or columns (analysis.Guard), the parts are those of what is left, so that threads have an
+// even share of it. What stands outside is not copied either.
+//
 // The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
 // machine rounds to its panels and tiles.
 
@@ -38,7 +41,7 @@ func (p *MatmulPlan) Grid() (outer, inner int64, byRows bool) {
 	case x != y:
 		byRows = x
 	default:
-		byRows = p.Size.M > p.Size.N || !x && cols < int64(tuned.WideUnits)
+		byRows = p.Size.M > p.Size.N || !x && cols < int64(tuned.WideUnits) || x && p.partly()
 	}
 	if outer, inner = cols, rows; byRows {
 		outer, inner = rows, cols
@@ -63,6 +66,10 @@ func (p *MatmulPlan) Grid() (outer, inner int64, byRows bool) {
 	}
 	return outer, parts, byRows
 }
+
+// partly reports that the product changes a part of a matrix in place, in steps that each go on from what is there. A
+// thread keeps that where it has whole rows: beyond a part of a row the processor fetches what another thread writes.
+func (p *MatmulPlan) partly() bool { return len(p.Guards()) > 0 }
 
 // copies tells whether the operands are copied, on most machines; see Matmul.
 func (p *MatmulPlan) copies() (x, y bool) {

@@ -43,7 +43,7 @@ func TestGuards(t *testing.T) {
 			src = strings.Replace(src, "fma(a[i, k], b[k, j], s)", "s + a[i, k] * b[k, j]", 1)
 		}
 		found := -1
-		for _, s := range [][3]int64{{3, 1, 2}, {41, 6, 70}} {
+		for _, s := range [][3]int64{{3, 1, 2}, {41, 6, 70}, {70, 5, 140}} {
 			m, k, n := s[0], s[1], s[2]
 			src := strings.Replace(src, "STEP", fmt.Sprint(max(m, n)/4+1), 1)
 			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[c.elem], []int64{m, k}),

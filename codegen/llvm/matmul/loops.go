@@ -157,8 +157,8 @@ func writeUnits(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 	if outer*inner == 1 {
 		g.For(begin, end, 1, nil, func(t value.Value, _ []value.Value) []value.Value {
 			cg.matrix(t)
-			cg.part(build.Int(build.I64, 0), build.Int(build.I64, c.Size.N), build.Int(build.I64, 0),
-				build.Int(build.I64, c.Size.M))
+			w := cg.changed()
+			cg.part(w.c0, w.c1, w.r0, w.r1)
 			return nil
 		})
 		return
@@ -189,26 +189,30 @@ func writeUnits(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 		next = g.Cur.NewSelect(whole, g.Cur.NewMul(parts, n), some)
 	}
 	next = g.Cur.NewAdd(u, next)
+	w := cg.changed()
+	column := func(i value.Value, n int64) value.Value { return cg.boundary(i, n, w.c0, w.c1, c.Size.N, c.Granule()) }
+	row := func(i value.Value, n int64) value.Value {
+		return cg.boundary(i, n, w.r0, w.r1, c.Size.M, int64(c.Rows))
+	}
 	if byRows {
-		cg.part(cg.columnAt(i0, inner), cg.columnAt(i1, inner), cg.rowAt(o0, outer), cg.rowAt(o1, outer))
+		cg.part(column(i0, inner), column(i1, inner), row(o0, outer), row(o1, outer))
 	} else {
-		cg.part(cg.columnAt(o0, outer), cg.columnAt(o1, outer), cg.rowAt(i0, inner), cg.rowAt(i1, inner))
+		cg.part(column(o0, outer), column(o1, outer), row(i0, inner), row(i1, inner))
 	}
 	u.Incs = append(u.Incs, lir.NewIncoming(next, g.Cur))
 	g.Cur.NewBr(head)
 	g.Cur = done
 }
 
-// columnAt is where part i of n parts of the columns begins, at a panel; rowAt the same of rows, at a tile.
-func (c *writer) columnAt(i value.Value, n int64) value.Value {
-	return c.boundary(i, n, c.Size.N, c.Granule())
-}
-
-func (c *writer) rowAt(i value.Value, n int64) value.Value {
-	return c.boundary(i, n, c.Size.M, int64(c.Rows))
-}
-
-func (c *writer) boundary(i value.Value, n, extent, unit int64) value.Value {
+// boundary is where part i of n parts of [from, to) begins, whole units but for the last: of columns a panel, of rows a
+// tile. It is all of the extent where that is known.
+func (c *writer) boundary(i value.Value, n int64, from, to value.Value, extent, unit int64) value.Value {
+	first, known := build.ConstantInt(from)
+	if last, too := build.ConstantInt(to); !known || !too || first != 0 || last != extent {
+		units := c.Cur.NewSDiv(c.Add(c.Sub(to, from), build.Int(build.I64, unit-1)), build.Int(build.I64, unit))
+		at := c.Cur.NewSDiv(c.Mul(i, c.maxInt(units, build.Int(build.I64, 0))), build.Int(build.I64, n))
+		return c.Min(c.Add(from, c.Mul(at, build.Int(build.I64, unit))), to)
+	}
 	units := (extent + unit - 1) / unit
 	if x, ok := build.ConstantInt(i); ok {
 		return build.Int(build.I64, min(x*units/n*unit, extent))
