@@ -107,8 +107,8 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardLoop:     {"loops", "The state stays cut from step to step."},
 	ShardSource:   {"sources", "Every rank makes its own part."},
 	ShardOutput:   {"output", "Gathered, and printed by rank 0."},
-	ShardWritten: {"files", "Every rank writes its own part; where that would be many short runs of bytes, parts " +
-		"along the first axis are made before, for which all ranks send to all."},
+	ShardWritten: {"files", "Every rank writes its own part. Where that would be many short runs of bytes, all ranks " +
+		"send to all, so that each has whole rows to write."},
 	ShardWhole:    {"whole", "Operands are never cut."},
 	ShardExpanded: {"expanded", "As the operations that it is made of."},
 	ShardMark:     {"marks", "Cuts its operand, or exchanges all parts with all ranks, or gathers them."},

@@ -17,6 +17,7 @@ import (
 	"healc/runtime/objload"
 	"healc/runtime/pool"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Executable is a compiled program that is ready to run: its plan, its machine code in memory, and its
@@ -46,10 +47,26 @@ type System interface {
 	SaveNpy(path string, t *tensor.Tensor) error
 }
 
-// NpyOpener is a System that can give a part of a file without reading the others.
-type NpyOpener interface {
-	// OpenNpy gives read the tensor in a .npy file; what it does not touch need not be read. The tensor ends with it.
-	OpenNpy(path string, read func(t *tensor.Tensor) error) error
+// NpyPartLoader is a System that can read a part of a file without the others.
+type NpyPartLoader interface {
+	// LoadNpyPart reads the part of the tensor in a .npy file that cut asks for.
+	LoadNpyPart(path string, cut tensorfile.Cut) (*tensor.Tensor, error)
+}
+
+// LoadNpyPart reads a part of a file by a system, which may have to read all of it.
+func LoadNpyPart(s System, path string, cut tensorfile.Cut) (*tensor.Tensor, error) {
+	switch s := s.(type) {
+	case NpyPartLoader:
+		return s.LoadNpyPart(path, cut)
+	case OS:
+		return s.loadNpyPart(path, cut)
+	}
+	t, err := s.LoadNpy(path)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return tensorfile.PartOf(t, cut)
 }
 
 // FileSharer is a System whose files the ranks of a program write together.

@@ -201,39 +201,16 @@ func hostLoadPart(r *run, fr *frame, s *boundStep) error {
 	axis := s.attr("axis")
 	shape := slices.Clone(b.shape)
 	shape[axis] = s.attr("extent")
-	load := func() (part *tensor.Tensor, err error) { // which may go on when the run has ended, and so fills no buffer
-		defer func() {
-			if err != nil && part != nil {
-				part.Close()
-			}
-		}()
-		read := func(t *tensor.Tensor) error {
-			if t.DType != b.dtype || !slices.Equal(t.Shape, shape) {
-				return fmt.Errorf("%s holds %s, not %s", path, types.Of(t.DType, t.Shape...), types.Of(b.dtype,
-					shape...))
-			}
-			lo, hi := s.blocks().Of(r.cluster().Rank())
-			ranges := slices.Repeat([]tensor.Range{tensor.All}, int(axis)+1)
-			ranges[axis] = tensor.Range{Start: lo, Stop: hi}
-			view, err := t.Slice(ranges...)
-			if err != nil {
-				return err
-			}
-			defer view.Close()
-			part, err = view.Clone()
-			return err
+	cut := func(dtype types.DType, found []int64) (int, int64, int64, error) {
+		if dtype != b.dtype || !slices.Equal(found, shape) {
+			return 0, 0, 0, fmt.Errorf("%s holds %s, not %s", path, types.Of(dtype, found...), types.Of(b.dtype,
+				shape...))
 		}
-		if o, ok := r.env.System.(NpyOpener); ok {
-			err = o.OpenNpy(path, read)
-			return part, err
-		}
-		t, err := r.env.System.LoadNpy(path)
-		if err != nil {
-			return nil, err
-		}
-		defer t.Close()
-		err = read(t)
-		return part, err
+		lo, hi := s.blocks().Of(r.cluster().Rank())
+		return int(axis), lo, hi, nil
+	}
+	load := func() (*tensor.Tensor, error) { // which may go on when the run has ended, and so fills no buffer
+		return LoadNpyPart(r.env.System, path, cut)
 	}
 	part, err := Before(r.env.Ctx, 0, load, (*tensor.Tensor).Close)
 	if err != nil {

@@ -37,12 +37,23 @@ func (o OS) Print(text string) error {
 // LoadNpy reads a .npy file. Where there is none, the error says at which folder a relative path starts.
 func (OS) LoadNpy(path string) (*tensor.Tensor, error) {
 	t, err := tensorfile.ReadNpyFile(path)
+	return t, fromHere(path, err)
+}
+
+// loadNpyPart is LoadNpy for a part.
+func (OS) loadNpyPart(path string, cut tensorfile.Cut) (*tensor.Tensor, error) {
+	t, _, err := tensorfile.ReadNpyPart(path, cut)
+	return t, fromHere(path, err)
+}
+
+// fromHere adds to the error of a file that is not there at which folder a relative path starts.
+func fromHere(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(path) {
 		if folder, e := os.Getwd(); e == nil {
-			return nil, fmt.Errorf("%w\npaths start at the working folder, %s", err, folder)
+			return fmt.Errorf("%w\npaths start at the working folder, %s", err, folder)
 		}
 	}
-	return t, err
+	return err
 }
 
 // SaveNpy writes a .npy file.

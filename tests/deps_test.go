@@ -153,10 +153,10 @@ var imports = []struct{ pkg, may string }{
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine",
-		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel passes/shard codegen " +
-			"runtime runtime/cluster runtime/collective runtime/memory runtime/pool runtime/tensor internal/backend " +
-			"internal/cache internal/gradient internal/identity internal/interpio internal/pipeline " +
-			"internal/residency internal/testhook"},
+		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel " +
+			"passes/shard codegen runtime runtime/cluster runtime/collective runtime/exchange runtime/memory " +
+			"runtime/pool runtime/tensor runtime/tensorfile internal/backend internal/cache internal/gradient " +
+			"internal/identity internal/interpio internal/pipeline internal/residency internal/testhook"},
 	{"internal/scaling", "codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +

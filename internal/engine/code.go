@@ -93,7 +93,7 @@ func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, 
 	if f.m.opts.Debug.AnyShape {
 		err = f.loadAnyShape(c, bind)
 	} else {
-		c.exec, err = f.m.load(f.ir.Name, bind, args)
+		c.exec, err = f.m.load(f.compiler(), f.ir.Name, bind, args)
 	}
 	if err != nil {
 		return nil, err

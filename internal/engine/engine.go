@@ -195,8 +195,9 @@ func (m *Module) Func(name string) (*Func, error) {
 	return f, nil
 }
 
-// load makes machine code of an entry for arguments of these shapes and strides ready to run.
-func (m *Module) load(entry string, bind map[string]int64, args []*tensor.Tensor) (*runtime.Executable, error) {
+// load makes machine code, by a compiler, of an entry for arguments of these shapes and strides ready to run.
+func (m *Module) load(by *pipeline.Module, entry string, bind map[string]int64, args []*tensor.Tensor) (
+	*runtime.Executable, error) {
 	var strides [][]int64
 	for _, t := range args {
 		strides = append(strides, t.Strides)
@@ -204,7 +205,7 @@ func (m *Module) load(entry string, bind map[string]int64, args []*tensor.Tensor
 	if err := m.CheckPromise(entry, bind); err != nil {
 		return nil, err
 	}
-	art, err := m.Build(entry, bind, strides)
+	art, err := by.Build(entry, bind, strides)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type Func struct {
 	memory *residency.Memory
 	given  map[string]int64 // shape parameters that are known from elsewhere than the arguments
 
+	parts   *parts      // Note [Arguments in parts]; nil: arguments and results are whole
 	met     atomic.Bool // the ranks have compared their inputs
 	columns *Func       // Note [Column-major results]; nil: not made
 
@@ -85,7 +86,7 @@ func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
 			return nil, fail("argument `%s` is %s; its elements must be %s", params[i].Name,
 				types.Of(t.DType, t.Shape...), params[i].Type.Elem)
 		}
-		shapes[i] = t.Shape
+		shapes[i] = f.WholeShape(i, t)
 	}
 	bind, err := f.BindDims(shapes)
 	if err != nil {

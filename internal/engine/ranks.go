@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"healc/internal/identity"
-	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/cluster"
 	"healc/runtime/collective"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Note [Ranks]. A module of several ranks runs on each of them: every rank makes the same calls in the same order, one
@@ -36,17 +36,9 @@ func (s rankSystem) Print(text string) error {
 	return s.System.Print(text)
 }
 
-// OpenNpy implements runtime.NpyOpener.
-func (s rankSystem) OpenNpy(path string, read func(t *tensor.Tensor) error) error {
-	if o, ok := s.System.(runtime.NpyOpener); ok {
-		return o.OpenNpy(path, read)
-	}
-	t, err := s.System.LoadNpy(path)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	return read(t)
+// LoadNpyPart implements runtime.NpyPartLoader.
+func (s rankSystem) LoadNpyPart(path string, cut tensorfile.Cut) (*tensor.Tensor, error) {
+	return runtime.LoadNpyPart(s.System, path, cut)
 }
 
 // SaveNpy implements runtime.System. No rank goes on before the file is there: it may read it.
@@ -131,8 +123,7 @@ func (f *Func) disagree(a aspect, r int) error {
 	return failed
 }
 
-// about is what has to be the same on all ranks. Every rank has the whole of each input, of what is sharded, too. Their
-// values are looked at in the first call of a function.
+// about is what has to be the same on all ranks. The values of inputs are looked at in the first call of a function.
 func (f *Func) about(args []*tensor.Tensor) []aspect {
 	first := f.met.CompareAndSwap(false, true)
 	var kinds, sums []string
@@ -141,13 +132,10 @@ func (f *Func) about(args []*tensor.Tensor) []aspect {
 		if p := f.ir.Params(); i < len(p) {
 			name = p[i].Name
 		}
-		kind := "none"
-		if t != nil {
-			kind = types.Of(t.DType, t.Shape...).String()
-		}
+		kind, sum := f.described(i, t, first)
 		kinds = append(kinds, name+": "+kind)
-		if first {
-			sums = append(sums, name+": "+checksum(t))
+		if sum != "" {
+			sums = append(sums, name+": "+sum)
 		}
 	}
 	o := &f.m.opts

@@ -95,6 +95,13 @@ func (m *Module) With(f *ir.Func) *Module {
 	return New(&Source{Program: m.Program(), IR: code}, m.opts)
 }
 
+// Cut is the module where a rank has its part alone of arguments and results of an entry.
+func (m *Module) Cut(cut *shard.Cut) *Module {
+	opts := m.opts
+	opts.Ranks.Cut = cut
+	return &Module{m.Source, opts, m.calls}
+}
+
 // onDevice reports whether code is made for a device.
 func (m *Module) onDevice() bool { return m.opts.Target.Kind == backend.GPU }
 

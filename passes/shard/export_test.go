@@ -17,7 +17,7 @@ func Repair(f *ir.Func) int {
 				bad = op
 			}
 		}
-		p.function(f)
+		p.function(f, nil)
 		if bad == nil {
 			for i, y := range f.Body.Yields {
 				if a := p.of(y); a != whole {

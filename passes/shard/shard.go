@@ -22,7 +22,17 @@ import (
 )
 
 // Ranks says which program is made: that of rank Rank of Size.
-type Ranks struct{ Rank, Size int }
+type Ranks struct {
+	Rank, Size int
+	Cut        *Cut // nil: arguments and results are whole on every rank
+}
+
+// Cut says that a rank gives and gets its part alone of arguments and results of a function: along which axis each is
+// cut, by its number; -1 where it is whole.
+type Cut struct {
+	Entry           string
+	Params, Results []int
+}
 
 // Check says what cannot be done with tensors that are cut as the functions of a module say, as a *diag.List; nil for
 // nothing. Functions that are called have to be inlined.
@@ -30,7 +40,7 @@ func Check(m *ir.Module) error {
 	list := &diag.List{}
 	for _, f := range m.Funcs {
 		p := newPlacement()
-		p.function(f)
+		p.function(f, nil)
 		list.Items = append(list.Items, p.list.Items...)
 	}
 	list.Sort()
@@ -40,18 +50,22 @@ func Check(m *ir.Module) error {
 // Run makes the program of a rank of the functions that say how tensors are cut. The error is a *diag.List.
 func Run(m *ir.Module, ranks Ranks) error {
 	for i, f := range m.Funcs {
-		if !Says(f) {
+		cut := ranks.Cut
+		if cut != nil && cut.Entry != f.Name {
+			cut = nil
+		}
+		if cut == nil && !Says(f) {
 			continue
 		}
 		p := newPlacement()
 		p.checked = true
-		p.function(f)
+		p.function(f, cut)
 		if err := p.list.Err(); err != nil {
 			return err
 		}
 		w := &rewriter{placement: p, m: m, ranks: ranks, inner: map[*ir.Value]parts.Blocks{}, clone: ir.NewCloner(),
 			b: &ir.Builder{Block: &ir.Block{}}}
-		m.Funcs[i] = w.function(f)
+		m.Funcs[i] = w.function(f, cut)
 	}
 	return nil
 }
@@ -63,7 +77,12 @@ func Says(f *ir.Func) bool {
 	return says
 }
 
-func (p *placement) function(f *ir.Func) {
+func (p *placement) function(f *ir.Func, cut *Cut) {
+	if cut != nil {
+		for i, v := range f.Params() {
+			p.set(v, cut.Params[i])
+		}
+	}
 	p.settle(f.Body)
 	results := len(f.Body.Yields) - len(f.Updates)
 	for i, y := range f.Body.Yields {
@@ -104,17 +123,32 @@ type rewriter struct {
 	ends map[*ir.Value]*ends
 }
 
-func (w *rewriter) function(f *ir.Func) *ir.Func {
+func (w *rewriter) function(f *ir.Func, cut *Cut) *ir.Func {
 	out := &ir.Func{Name: f.Name, Dims: f.Dims, Results: f.Results, Updates: f.Updates, Public: f.Public, IO: true,
 		Span: f.Span, Body: w.b.Block}
 	w.uses, w.ends = ir.Uses(f.Body), map[*ir.Value]*ends{}
 	w.findLoads()
 	for _, v := range f.Params() {
-		w.clone.Values[v] = out.Body.Param(v.Name, v.Type, v.Span)
+		w.clone.Values[v] = out.Body.Param(v.Name, w.localType(v), v.Span)
 	}
 	w.ops(f.Body)
-	for _, y := range f.Body.Yields {
-		out.Body.Yields = append(out.Body.Yields, w.whole(y))
+	if cut != nil {
+		out.Results = slices.Clone(f.Results)
+	}
+	for i, y := range f.Body.Yields {
+		if cut == nil || cut.Results[i] == whole {
+			out.Body.Yields = append(out.Body.Yields, w.whole(y))
+			continue
+		}
+		axis := cut.Results[i]
+		var part *ir.Value
+		if a := w.of(y); a == axis || a == whole {
+			part = w.part(y, axis)
+		} else { // of what is updated it is the parameter that says how it is cut
+			part = w.cutOut(w.whole(y), axis, w.blocksOf(y.Type.Shape[axis]))
+		}
+		out.Body.Yields = append(out.Body.Yields, part)
+		out.Results[i].Shape = w.localShape(f.Results[i].Shape, axis)
 	}
 	return out
 }
@@ -549,23 +583,12 @@ func (w *rewriter) loadPart(op *ir.Op, axis int) {
 		"dtype": op.DType("dtype"), "shape": w.localShape(shape, axis)}, w.whole(op.Args[0])))
 }
 
-// shortRun is how many bytes of a file a rank writes at a time at least, if it can: it sends others what lies in
-// shorter runs, and gets what lies in longer ones.
-const shortRun = 64 << 10
-
 // savePart writes the writing of this rank's part of a file.
 func (w *rewriter) savePart(op *ir.Op) {
 	v := op.Args[1]
-	axis, b, shape := w.of(v), w.cutAs(v), v.Type.Shape
-	x := w.clone.Value(v)
-	run := b.Block * elems(shape[axis+1:]) * int64(v.Type.Elem.Bytes())
-	if axis > 0 && run < shortRun && literal(shape[0]) >= int64(w.ranks.Size) {
-		from, to := w.blocks(v), w.blocksOf(shape[0])
-		x = w.swapped(w.asUsual(v), axis, from, 0, to)
-		axis, b = 0, to
-	}
-	w.b.EmitOp(exchange.SavePart, withOrigin(ir.A{"axis": int64(axis), "extent": b.Extent, "block": b.Block}, b),
-		[]*ir.Value{w.whole(op.Args[0]), x}, nil)
+	b := w.cutAs(v)
+	w.b.EmitOp(exchange.SavePart, withOrigin(ir.A{"axis": int64(w.of(v)), "extent": b.Extent, "block": b.Block}, b),
+		[]*ir.Value{w.whole(op.Args[0]), w.clone.Value(v)}, nil)
 }
 
 // mark cuts a tensor, or cuts it along another axis, or gathers it.

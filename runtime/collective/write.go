@@ -42,8 +42,13 @@ type File interface {
 // may read it. Where a rank has failed, rank 0 removes the file. So below its own name the file is whole, or what was
 // there before; what stays where rank 0 is killed has a name that nobody asks for.
 
-// piece is how many bytes a rank writes between two meetings.
-const piece = 16 << 20
+const (
+	// piece is how many bytes a rank writes between two meetings.
+	piece = 16 << 20
+	// shortRun is how many bytes of a part have to lie together in the file, so that they are written as they lie.
+	// Where they are fewer, ranks exchange them first.
+	shortRun = 64 << 10
+)
 
 // Write writes a file of which each rank has a part: head, and then a tensor that lies so. It reports false, on all
 // ranks, where that cannot be: a rank has no shared files, or path is nothing of which parts can be written. The error
@@ -131,32 +136,66 @@ func (w *writer) apart(err error) error {
 
 // write writes the part of this rank, and puts the file in its place.
 func (w *writer) write(head []byte, l exchange.Layout, part []byte) error {
-	me, failed := w.c.Rank(), error(nil)
+	var failed error
+	if w.c.Rank() == 0 {
+		_, failed = w.file.WriteAt(head, 0)
+	}
+	if err := w.settle(failed); err != nil {
+		return err
+	}
+	write := w.runs
+	if l.Outer >= int64(w.c.Size()) && l.Block*l.Inner < shortRun {
+		write = w.bands
+	}
+	if err := write(int64(len(head)), l, part); err != nil {
+		return err
+	}
+	if err := w.settle(w.file.Finish()); err != nil {
+		return err
+	}
+	if w.c.Rank() == 0 {
+		failed = w.file.Commit()
+	}
+	return w.settle(failed)
+}
+
+// runs writes every run of a part where it belongs.
+func (w *writer) runs(base int64, l exchange.Layout, part []byte) error {
 	most := int64(0)
 	for r := range w.c.Size() {
 		most = max(most, l.Outer*l.Len(r)*l.Inner)
 	}
-	if me == 0 {
-		_, failed = w.file.WriteAt(head, 0)
-	}
 	for done := int64(0); done < most; done += piece {
-		if failed == nil && done < int64(len(part)) {
-			failed = writeRuns(w.file, int64(len(head)), l, me, part, done, min(done+piece, int64(len(part))))
+		var failed error
+		if done < int64(len(part)) {
+			failed = writeRuns(w.file, base, l, w.c.Rank(), part, done, min(done+piece, int64(len(part))))
 		}
 		if err := w.settle(failed); err != nil {
 			return err
 		}
 	}
-	if failed == nil {
-		failed = w.file.Finish()
+	return nil
+}
+
+// bands writes a part whose runs are short: of so many rows at a time, each rank gets some whole, and writes these.
+func (w *writer) bands(base int64, l exchange.Layout, part []byte) error {
+	ranks, row, run := int64(w.c.Size()), l.Extent*l.Inner, l.Len(w.c.Rank())*l.Inner
+	rows := max(piece/max(row, 1), 1) * ranks
+	for at := int64(0); at < l.Outer; at += rows {
+		n := min(rows, l.Outer-at)
+		to := exchange.CutFor(n, w.c.Size())
+		lo, hi := to.Of(w.c.Rank())
+		mine := make([]byte, (hi-lo)*row)
+		err := exchange.AllToAll(w.c, exchange.Swap{Dims: [5]int64{1, n, 1, l.Extent, l.Inner}, From: l.Blocks, To: to,
+			Back: true}, part[at*run:(at+n)*run], mine)
+		if err == nil && len(mine) > 0 {
+			_, err = w.file.WriteAt(mine, base+(at+lo)*row)
+		}
+		if err := w.settle(err); err != nil {
+			return err
+		}
 	}
-	if err := w.settle(failed); err != nil {
-		return err
-	}
-	if me == 0 {
-		failed = w.file.Commit()
-	}
-	return w.settle(failed)
+	return nil
 }
 
 // writeRuns writes the bytes of a part from one on and before another: each run of the part is one of the file.

@@ -128,6 +128,9 @@ func TestWrite(t *testing.T) {
 		if i == 0 { // in several pieces
 			n, l = 2, exchange.Layout{Outer: 3, Blocks: exchange.CutFor(1<<20, 2), Inner: 13}
 		}
+		if i == 1 { // in several bands
+			n, l = 3, exchange.Layout{Outer: 400, Blocks: exchange.Blocks{Extent: 25, Block: 10}, Inner: 6000}
+		}
 		head, x := random(r, 10), random(r, l.Outer*l.Extent*l.Inner)
 		f := folder{dir: t.TempDir()}
 		path := filepath.Join(f.dir, "x")

@@ -94,19 +94,9 @@ func readNpy(r io.Reader, path string, size int64, wants npyWants) (*tensor.Tens
 	fail := func(offset int64, err error, format string, args ...any) (*tensor.Tensor, error) {
 		return nil, &NpyError{Path: path, Offset: offset, Reason: fmt.Sprintf(format, args...), Err: err}
 	}
-	// Declared size against real size, before memory is taken. Where a stream does not tell, the system gives memory as
-	// the elements come.
-	need, err := tensor.CheckShape(h.dtype, h.shape)
+	need, err := h.fits(path, size, wants.whole)
 	if err != nil {
-		return fail(h.shapeAt, err, "the shape of the array")
-	}
-	if size != unknownSize && need > size-h.bytes {
-		return fail(h.bytes, io.ErrUnexpectedEOF, "%s needs %d bytes, the file has %d left",
-			tensor.TypeName(h.dtype, h.shape), need, max(size-h.bytes, 0))
-	}
-	if rest := size - h.bytes - need; wants.whole && rest > 0 {
-		return fail(h.bytes+need, nil, "bytes after the array: %s has %d, and %d more follow",
-			tensor.TypeName(h.dtype, h.shape), need, rest)
+		return nil, err
 	}
 	t, err := tensor.New(h.dtype, h.shape...)
 	if err != nil {
@@ -128,6 +118,27 @@ func readNpy(r io.Reader, path string, size int64, wants npyWants) (*tensor.Tens
 		setColumnMajor(t.Strides, t.Shape)
 	}
 	return t, nil
+}
+
+// fits compares the declared size with the real one, before memory is taken, and gives the bytes of the array. Where a
+// stream does not tell, the system gives memory as the elements come. whole says that nothing may follow the array.
+func (h *npyHeader) fits(path string, size int64, whole bool) (int64, error) {
+	fail := func(offset int64, err error, format string, args ...any) (int64, error) {
+		return 0, &NpyError{Path: path, Offset: offset, Reason: fmt.Sprintf(format, args...), Err: err}
+	}
+	need, err := tensor.CheckShape(h.dtype, h.shape)
+	if err != nil {
+		return fail(h.shapeAt, err, "the shape of the array")
+	}
+	if size != unknownSize && need > size-h.bytes {
+		return fail(h.bytes, io.ErrUnexpectedEOF, "%s needs %d bytes, the file has %d left",
+			tensor.TypeName(h.dtype, h.shape), need, max(size-h.bytes, 0))
+	}
+	if rest := size - h.bytes - need; whole && rest > 0 {
+		return fail(h.bytes+need, nil, "bytes after the array: %s has %d, and %d more follow",
+			tensor.TypeName(h.dtype, h.shape), need, rest)
+	}
+	return need, nil
 }
 
 // read reads elements as they are in memory, and says how many bytes there were.

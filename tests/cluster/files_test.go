@@ -46,6 +46,53 @@ func TestSaved(t *testing.T) {
 	}
 }
 
+// TestParts: of a sharded input each rank reads its part, and of a sharded result it writes its part; what is printed
+// and what is in the files is that of one rank.
+func TestParts(t *testing.T) {
+	day := sample.Today(t)
+	f := file(t, `fn f[N, M](x: f32[N, M] sharded(0), y: f32[N, M] sharded(1), k: f32)
+    -> (f32[N, M] sharded(0), f32[M] sharded(0), f32[N, M] sharded(1)) = {
+    let z = x .* k + reshard(y, 0);
+    (z, sum(reshard(z, 1), axis = 0), reshard(z, 1))
+}
+`)
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	code, _, stderr := run(command(t, nil, "run", f, "--entry", "f", "--in", "x=f32[700,900]:rand(1)", "--in",
+		"y=f32[700,900]:rand(2)", "--in", "k=1.0", "--out", "0="+at("x.npy"), "--out", "1="+at("s.npy"), "--out",
+		"2="+at("y.npy")))
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	args := []string{"run", f, "--entry", "f", "--in", "x=@" + at("x.npy"), "--in", "y=@" + at("y.npy"), "--in",
+		"k=0.3"}
+	code, want, stderr := run(command(t, nil, append(args, "--out", "0="+at("z.npy"), "--out", "2="+at("w.npy"))...))
+	if code != 0 || stderr != "" || strings.Count(want, "\n") < 1 {
+		t.Fatalf("one rank: exit code %d\n%s%s", code, want, stderr)
+	}
+	for _, c := range connections(t) {
+		t.Run(c.name, func(t *testing.T) {
+			for _, n := range numbers(day) {
+				to := t.TempDir()
+				outs := []string{"--out", "0=" + filepath.Join(to, "z.npy"), "--out", "2=" + filepath.Join(to, "w.npy")}
+				code, stdout, stderr := run(c.start(t, n, append(args, outs...)...))
+				if code != 0 || stdout != want || c.env == "" && stderr != "" {
+					t.Errorf("%d ranks: exit code %d\n%s%s\none prints\n%s", n, code, stdout, stderr, want)
+				}
+				for _, name := range []string{"z.npy", "w.npy"} {
+					one, err := os.ReadFile(at(name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got, err := os.ReadFile(filepath.Join(to, name)); err != nil || !bytes.Equal(got, one) {
+						t.Errorf("%d ranks: another %s: %v", n, name, err)
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestFileTooLarge: where one rank cannot write its part, the run ends with that message and no file is there, whole
 // or in part.
 func TestFileTooLarge(t *testing.T) {

@@ -198,6 +198,12 @@ func outcome(source string, input []*ir.Array, opts engine.Options) (*random.Out
 // onRanks is what each of n ranks makes of a program.
 func onRanks(t *testing.T, n int, source string, input []*ir.Array, o engine.Options) []*random.Outcome {
 	t.Helper()
+	return each(t, n, o, func(o engine.Options) (*random.Outcome, error) { return outcome(source, input, o) })
+}
+
+// each is what f makes of the options of each of n ranks.
+func each(t *testing.T, n int, o engine.Options, f func(o engine.Options) (*random.Outcome, error)) []*random.Outcome {
+	t.Helper()
 	comms, err := heal.LocalCluster(n)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +222,7 @@ func together(t *testing.T, comms []cluster.Comm, source string, input []*ir.Arr
 		all.Go(func() {
 			o := o
 			o.Cluster = c
-			out[rank], errs[rank] = outcome(source, input, o)
+			out[rank], errs[rank] = f(o)
 			if errs[rank] == nil {
 				errs[rank] = c.Close()
 				return

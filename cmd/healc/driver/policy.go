@@ -69,21 +69,13 @@ func hasOp(m *ir.Module, is func(*ir.Op) bool) (found bool) {
 	return found
 }
 
-// OpenNpy implements runtime.NpyOpener.
-func (s System) OpenNpy(path string, read func(t *tensor.Tensor) error) error {
-	return s.withNpy(path, func(path string) error {
-		t, file, err := tensorfile.MapNpyFile(path)
-		if err != nil {
-			if t, err = s.OS.LoadNpy(path); err != nil { // which says where paths start
-				return err
-			}
-		}
-		defer t.Close()
-		if err := read(t); err != nil {
-			return err
-		}
-		return file.Err()
+// LoadNpyPart implements runtime.NpyPartLoader.
+func (s System) LoadNpyPart(path string, cut tensorfile.Cut) (t *tensor.Tensor, err error) {
+	err = s.withNpy(path, func(path string) error {
+		t, err = runtime.LoadNpyPart(s.OS, path, cut)
+		return err
 	})
+	return t, err
 }
 
 // LoadNpy implements runtime.System.

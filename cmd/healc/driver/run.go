@@ -90,12 +90,16 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	args, err := runtime.Before(ctx, 0, func() ([]*tensor.Tensor, error) {
+	in, err := runtime.Before(ctx, 0, func() (arguments, error) {
 		return j.arguments(m, f, files.read)
-	}, CloseAll)
+	}, func(in arguments) { CloseAll(in.args) })
+	args := in.args
 	defer CloseAll(args)
 	if err != nil {
 		return 0, err
+	}
+	if in.wholes != nil {
+		f = f.OfParts(in.wholes)
 	}
 	defer func() {
 		if failed := files.err(); failed != nil && runtime.Ended(ctx) == nil {
@@ -130,7 +134,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		}
 		return exit, nil
 	}
-	return 0, j.write(results, outs, ended)
+	return 0, j.write(m, f, args, results, outs, ended)
 }
 
 // withUpdates adds to the results what the arguments of `&mut` parameters now hold.
@@ -381,11 +385,22 @@ func (j *Job) Given(name string) bool {
 
 // Arguments makes the arguments of f, in order, from the inputs, in memory of their own.
 func (j *Job) Arguments(m *engine.Module, f *engine.Func) ([]*tensor.Tensor, error) {
-	return j.arguments(m, f, asItLies.npy)
+	in, err := j.arguments(m, f, asItLies.npy)
+	return in.args, err
 }
 
-// arguments is Arguments with what reads .npy files that stay on the host, as they are, and are not changed.
-func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args []*tensor.Tensor, err error) {
+// arguments are those of a call.
+type arguments struct {
+	args   []*tensor.Tensor
+	wholes []engine.Whole // of those that are parts; nil: the function is called with none
+}
+
+// arguments is Arguments with what reads .npy files that stay on the host, as they are, and are not changed. On several
+// ranks they may be parts.
+func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (in arguments, err error) {
+	if f.HasParts() {
+		in.wholes = make([]engine.Whole, len(f.IR().Params()))
+	}
 	params := f.IR().Params()
 	signature := "signature: " + f.Signature()
 	names := make([]string, len(params))
@@ -393,22 +408,22 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args 
 		names[i] = p.Name
 	}
 	given := map[string]string{}
-	for _, in := range j.Inputs {
-		name, text, ok := strings.Cut(in, "=")
+	for _, input := range j.Inputs {
+		name, text, ok := strings.Cut(input, "=")
 		name = strings.TrimSpace(name)
 		switch {
 		case !ok || name == "":
-			return nil, &UsageError{Message: "--in " + in + " is not NAME=VALUE", Notes: []string{signature}}
+			return in, &UsageError{Message: "--in " + input + " is not NAME=VALUE", Notes: []string{signature}}
 		case indexOf(names, name) < 0:
 			e := &UsageError{Message: fmt.Sprintf("`%s` has no parameter `%s`", f.IR().Name, name),
 				Notes: []string{signature}}
 			if near := Nearest(name, names); near != "" {
 				e.Help = fmt.Sprintf("did you mean `%s`?", near)
 			}
-			return nil, e
+			return in, e
 		}
 		if _, twice := given[name]; twice {
-			return nil, &UsageError{Message: fmt.Sprintf("the input `%s` is given twice", name),
+			return in, &UsageError{Message: fmt.Sprintf("the input `%s` is given twice", name),
 				Notes: []string{signature}}
 		}
 		given[name] = text
@@ -416,7 +431,7 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args 
 	for i, p := range params {
 		text, ok := given[p.Name]
 		if !ok {
-			return args, &UsageError{
+			return in, &UsageError{
 				Message: fmt.Sprintf("the input `%s` is missing", p.Name), Notes: []string{signature},
 				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, or a generator such as %s",
 					p.Name, example(p.Type)),
@@ -432,13 +447,18 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args 
 		case moves, slices.Contains(f.IR().Updates, int64(i)):
 			read = asItLies
 		}
-		t, err := valueIn(p, text, j.Dir, read)
+		var t *tensor.Tensor
+		if axis := f.Memory().ParamAxis(i); in.wholes != nil && axis >= 0 {
+			t, in.wholes[i], err = j.partOf(m, p, axis, text)
+		} else {
+			t, err = valueIn(p, text, j.Dir, read)
+		}
 		if err != nil {
 			var usage *UsageError
 			if errors.As(err, &usage) {
 				usage.Notes = append(usage.Notes, signature)
 			}
-			return args, err
+			return in, err
 		}
 		if moves {
 			move := t.ToDevice
@@ -448,7 +468,7 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args 
 			there, err := move(m.Device())
 			t.Close()
 			if err != nil {
-				return args, err
+				return in, err
 			}
 			t = there
 		}
@@ -456,13 +476,13 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args 
 			ordered, err := t.ColumnMajor()
 			t.Close()
 			if err != nil {
-				return args, err
+				return in, err
 			}
 			t = ordered
 		}
-		args = append(args, t)
+		in.args = append(in.args, t)
 	}
-	return args, nil
+	return in, nil
 }
 
 // example is a generator for a type, with 4 for extents that are not literal.
@@ -497,7 +517,7 @@ func BadArguments(err error, f *engine.Func, args []*tensor.Tensor) error {
 	help := ""
 	for i, a := range args {
 		p := f.IR().Params()[i]
-		given[i] = p.Name + ": " + types.Of(a.DType, a.Shape...).String()
+		given[i] = p.Name + ": " + types.Of(a.DType, f.WholeShape(i, a)...).String()
 		if a.DType != p.Type.Elem && help == "" {
 			help = fmt.Sprintf("there is no implicit conversion; in NumPy, %s.astype(%q) converts", p.Name,
 				numpyName(p.Type.Elem))
@@ -549,8 +569,23 @@ func numpyName(d types.DType) string {
 }
 
 // write prints the results, or puts them into files.
-func (j *Job) write(results []*tensor.Tensor, outs []string, ended func() error) error {
+func (j *Job) write(m *engine.Module, f *engine.Func, args, results []*tensor.Tensor, outs []string,
+	ended func() error) error {
 	for i, t := range results {
+		if l, shape := f.Result(i, args); shape != nil {
+			if outs[i] != "" {
+				if err := j.writePart(m, inDir(j.Dir, outs[i]), l, shape, t, ended); err != nil {
+					return fmt.Errorf("cannot write result %d: %w", i, err)
+				}
+				continue
+			}
+			whole, err := m.Gather(l, shape, t)
+			if err != nil {
+				return err
+			}
+			defer whole.Close()
+			t = whole
+		}
 		if outs[i] != "" {
 			if c := j.Opts.Cluster; cluster.Many(c) && c.Rank() > 0 {
 				continue // the first rank writes it

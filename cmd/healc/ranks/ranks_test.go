@@ -13,6 +13,8 @@ import (
 	"healc/runtime/cluster"
 	"healc/runtime/cluster/clustertest"
 	"healc/runtime/cluster/mesh"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // TestMain lets the test binary be the healc that ranks are.
@@ -76,6 +78,35 @@ func TestOthers(t *testing.T) {
 	}
 	if code, said := each(t, files["f"], "run - --ranks 2", "run - --ranks 2"); code != 5 || said != "" {
 		t.Errorf("from standard input: exit code %d\n%s", code, said)
+	}
+}
+
+// TestOtherFiles: ranks of which each reads its part of a file find out that it is another one.
+func TestOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "f.heal")
+	if err := os.WriteFile(source, []byte("fn f(x: f32[200] sharded(0)) -> f32 = +/(x)\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	line := func(file string) string { return "run " + source + " --ranks 2 --entry f --in x=@" + file }
+	var files []string
+	for i := range 2 {
+		data := make([]float32, 200)
+		data[199] = float32(i)
+		x := tensor.FromSlice(data, 200)
+		files = append(files, filepath.Join(dir, fmt.Sprint(i)+".npy"))
+		if err := tensorfile.WriteNpyFile(files[i], x); err != nil {
+			t.Fatal(err)
+		}
+		x.Close()
+	}
+	if code, said := each(t, "", line(files[0]), line(files[0])); code != 0 || said != "" {
+		t.Errorf("of one file: exit code %d\n%s", code, said)
+	}
+	code, said := each(t, "", line(files[0]), line(files[1]))
+	if want := "the values of the inputs differ\n   = rank 0: x: 928 bytes, checksum"; code != 3 ||
+		!strings.Contains(said, want) {
+		t.Errorf("of two files: exit code %d\n%s", code, said)
 	}
 }
 
