@@ -106,8 +106,8 @@ var imports = []struct{ pkg, may string }{
 		"codegen/llvm/transpose codegen/llvm/ntt codegen/llvm/sorting"},
 	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
-		"codegen/target/profile codegen/target/tuned lang/types ir/kernel ir/kernel/transform runtime/abi codegen " +
-			"codegen/target codegen/llvm codegen/llvm/libllvm codegen/llvm/aot/names"},
+		"codegen/target/profile codegen/target/tuned lang/types ir/kernel ir/kernel/transform runtime/abi " +
+			"runtime/exchange codegen codegen/target codegen/llvm codegen/llvm/libllvm codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptx", ""},
 	{"codegen/gpu/ptxsim/machine", "codegen/gpu/ptx internal/caught"},

@@ -17,6 +17,7 @@ var otherwise = map[string]string{
 	"tests/cli/api_test.go":                  "examples of the Go API",
 	"tests/codehash":                         "lists code of each way itself",
 	"tests/codes_test.go":                    "examples of errors; tests/lang has the checks",
+	"tests/cluster/library_linux_test.go":    "libraries are what a way stands for",
 	"tests/digits_test.go":                   "an example with each number of threads, too long for more",
 	"tests/fusion":                           "counts kernels, and runs nothing",
 	"tests/golden":                           "texts between the passes",

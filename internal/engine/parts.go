@@ -6,7 +6,6 @@ import (
 	"healc/internal/backend"
 	"healc/internal/pipeline"
 	"healc/lang/types"
-	"healc/passes/shard"
 	"healc/runtime/cluster"
 	"healc/runtime/exchange"
 	"healc/runtime/tensor"
@@ -38,20 +37,14 @@ func (f *Func) HasParts() bool {
 
 // OfParts is the function for a call with parts of arguments, which HasParts; see Note [Arguments in parts].
 func (f *Func) OfParts(args []Whole) *Func {
-	cut := &shard.Cut{Entry: f.ir.Name}
-	for i := range f.ir.Params() {
-		cut.Params = append(cut.Params, f.memory.ParamAxis(i))
-	}
-	for i := range f.ir.Results {
-		cut.Results = append(cut.Results, f.memory.ResultAxis(i))
-	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	key := fmt.Sprint(f.ir.Name, " of parts ", args, f.given) // no name of a function has spaces
 	if g := f.m.funcs[key]; g != nil {
 		return g
 	}
-	g := &Func{m: f.m, ir: f.ir, memory: f.memory, given: f.given, parts: &parts{f.m.Cut(cut), args}}
+	code := f.m.Cut(pipeline.CutOf(f.ir, f.memory))
+	g := &Func{m: f.m, ir: f.ir, memory: f.memory, given: f.given, parts: &parts{code, args}}
 	f.m.funcs[key] = g
 	return g
 }

@@ -2,9 +2,9 @@
 // the part of it that this rank has, and what the rank needs of others is exchanged (ir/exchange).
 //
 // In: a module whose entry is inlined and expanded, for Run with literal extents. Out: for Check, what cannot be done
-// with tensors that are cut as they are; for Run, a module with the parameters and results of the one before, which
-// gives on every rank what that gives on one, to the last bit: what is exchanged is bytes, and what is reduced is
-// reduced by whole chunks in the order that the language prescribes.
+// with tensors that are cut as they are; for Run, a module with the parameters and results of the one before, or the
+// parts of them that the rank has (Parts), which gives on every rank what that gives on one, to the last bit: what is
+// exchanged is bytes, and what is reduced is reduced by whole chunks in the order that the language prescribes.
 //
 // Two steps: placement (place.go) finds the axis along which each value is cut, by the rules of the table of
 // operations, and a rewriter (the other files) writes the program of a rank.
@@ -170,9 +170,11 @@ func (w *rewriter) end() {
 	w.known, w.usual, w.together = w.known[:n], w.usual[:n], w.together[:n]
 }
 
-// becomes says what became of a result: the whole, or the part of this rank.
+// becomes says what became of a result: the whole, or the part of this rank. A parameter keeps its name.
 func (w *rewriter) becomes(old, v *ir.Value) {
-	v.Name = old.Name
+	if v.Def != nil {
+		v.Name = old.Name
+	}
 	w.clone.Values[old] = v
 }
 

@@ -23,6 +23,7 @@ type compileFlags struct {
 	target, cpu, gpuArch string
 	prefix               string
 	shape                []string
+	ranks                []int
 	force                bool
 	may                  importFlags
 	tune                 tuneFileFlags
@@ -71,6 +72,9 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+
 		"): newer ones run the code, too")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
+	fs.IntSliceVar(&flags.ranks, "ranks", nil,
+		"`N`, or several: a library whose functions with sharded tensors have code for so many ranks, and take their "+
+			"blocks\n(docs/libraries.md)")
 	flags.register(fs)
 	flags.may.register(fs)
 	flags.tune.register(fs)
@@ -157,6 +161,9 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 		return &driver.UsageError{Message: "--stop-after leaves IR, so it goes with --emit ir",
 			Help: "leave out --emit " + emit}
 	}
+	if err := driver.CheckRanks(flags.ranks, kinds); err != nil {
+		return err
+	}
 	shape, err := driver.ParseShape(flags.shape)
 	if err != nil {
 		return err
@@ -178,6 +185,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	}
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
+		Ranks: flags.ranks,
 		Opts: engine.Options{
 			Target: target, Imports: imports,
 			Debug: pipeline.Debug{Passes: flags.options(a.err)},

@@ -33,6 +33,7 @@ type Kind struct {
 	Library bool      // needs a name of the library
 	comment [2]string // how a comment of a line begins and ends, where the text has no mark of its own (Head)
 	single  bool      // of one entry at a time: the texts of two cannot stand in one file
+	ranks   bool      // may be for several ranks
 	Host    bool      // is of machine code for processors, which there is none of for GPUs
 	write   func(e *Emit, w io.Writer) error
 }
@@ -55,11 +56,11 @@ func Kinds() []Kind {
 		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, comment: [2]string{"/*", " */"},
 			write: (*Emit).asm},
 		{Name: "obj", Host: true, Doc: "relocatable object with the functions of the header", Ext: ".o", Binary: true,
-			Library: true, write: (*Emit).obj},
+			Library: true, ranks: true, write: (*Emit).obj},
 		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, Library: true,
-			write: (*Emit).so},
+			ranks: true, write: (*Emit).so},
 		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true, Library: true,
-			write: (*Emit).header},
+			ranks: true, write: (*Emit).header},
 		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py",
 			File: true, Library: true, write: (*Emit).python},
 		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime",
@@ -105,6 +106,7 @@ type Emit struct {
 	Loaded   func(*engine.Module)
 	Prefix   string // of the names in a shared library
 	SoName   string // by which programs find the shared library
+	Ranks    []int  // for which numbers of ranks a library has code, beside one
 
 	module *engine.Module
 	lib    *aot.Library

@@ -21,8 +21,36 @@ func (e *Emit) library() (*aot.Library, error) {
 	if err := e.CheckShape(names); err != nil {
 		return nil, err
 	}
-	e.lib, err = e.module.Library(e.Prefix, names, e.Bindings)
-	return e.lib, err
+	if e.lib, err = e.module.Library(e.Prefix, names, e.Bindings, e.Ranks...); err != nil {
+		return nil, err
+	}
+	if len(e.Ranks) > 0 && !e.lib.ForRanks() {
+		return nil, &UsageError{Message: "--ranks is for functions with sharded tensors, and there is none",
+			Help: "write `sharded(0)` at the type of a parameter, or leave out --ranks"}
+	}
+	return e.lib, nil
+}
+
+// MostRanks is for how many ranks there may be code in a library.
+const MostRanks = 128
+
+// CheckRanks says what --ranks cannot be, with the kinds that are to be written.
+func CheckRanks(ranks []int, kinds []Kind) error {
+	if len(ranks) == 0 {
+		return nil
+	}
+	for _, n := range ranks {
+		if n < 1 || n > MostRanks {
+			return Usagef("--ranks %d is not from 1 to %d", n, MostRanks)
+		}
+	}
+	for _, k := range kinds {
+		if !k.ranks {
+			return &UsageError{Message: "--ranks is for shared libraries, and not for --emit " + k.Name,
+				Help: "use --emit so,header or --emit obj,header"}
+		}
+	}
+	return nil
 }
 
 func (e *Emit) so(w io.Writer) error {

@@ -3,7 +3,6 @@ package aot
 import (
 	"fmt"
 
-	"healc/codegen/llvm/aot/names"
 	"healc/lang/types"
 )
 
@@ -20,8 +19,8 @@ type operand struct {
 }
 
 // checked writes the C function that takes an array of tensors and one of results, each with shape and strides, and
-// checks everything before it calls the plan that suits: the one for packed arguments when all are.
-func (w *writer) checked(e *Entry) {
+// checks everything before it calls the plan that suits: the variant for packed arguments when all are.
+func (w *writer) checked(e *Entry, variant int, head string) {
 	f := newEmitter()
 	var ops []*operand
 	for _, p := range e.Params {
@@ -60,6 +59,14 @@ func (w *writer) checked(e *Entry) {
 	for i := range e.Params {
 		f.storePtr(in, i, ops[i].data)
 	}
+	if e.Ranks != nil {
+		for _, o := range ops[:len(e.Params)] {
+			f.unless(f.v("xor i1 %s, true", o.dense), func() {
+				w.refuse(f, fmt.Sprintf("%s: %s is not row-major, and code for ranks takes no other strides", e.Name,
+					o.name))
+			})
+		}
+	}
 	memory, finish := w.resultMemory(f, ops[len(e.Params):])
 	for i, addr := range memory {
 		f.storePtr(out, i, addr)
@@ -79,7 +86,7 @@ func (w *writer) checked(e *Entry) {
 	}
 	f.branch(all, packed, any)
 	f.at(packed)
-	f.do("store i32 %s, ptr %s, align 4", w.callPlan(f, e, 0, dims, in, out), code)
+	f.do("store i32 %s, ptr %s, align 4", w.callPlan(f, e, variant, dims, in, out), code)
 	f.jump(after)
 	f.at(any)
 	if e.Strided != nil {
@@ -90,15 +97,14 @@ func (w *writer) checked(e *Entry) {
 				at++
 			}
 		}
-		f.do("store i32 %s, ptr %s, align 4", w.callPlan(f, e, 1, dims, in, out), code)
+		f.do("store i32 %s, ptr %s, align 4", w.callPlan(f, e, variant+1, dims, in, out), code)
 	}
 	f.jump(after)
 	f.at(after)
 	result := f.v("load i32, ptr %s, align 4", code)
 	finish(result)
 	f.do("ret i32 %s", result)
-	fmt.Fprintf(&w.b, "define i32 @%s(ptr %%args, ptr %%results) {\n%s%s}\n",
-		names.C(w.prefix, e.Name)+names.Tensors, f.head.String(), f.body.String())
+	fmt.Fprintf(&w.b, "define %s(ptr %%args, ptr %%results) {\n%s%s}\n", head, f.head.String(), f.body.String())
 }
 
 // there refuses an address that is NULL.

@@ -28,6 +28,7 @@ const (
 	CodeAssert           = 8
 	CodeFailed           = 9
 	CodeStopped          = 10 // also in stop.ll
+	CodeRanks            = 11 // also in cluster.ll
 )
 
 // codes are the constants of the header, in order of their values.
@@ -43,6 +44,7 @@ var codes = []struct{ name, doc string }{
 	{"HEAL_ASSERT", "an assertion does not hold"},
 	{"HEAL_FAILED", "another failure"},
 	{"HEAL_STOPPED", "the flag of the call was set, see heal_stoppable"},
+	{"HEAL_RANKS", "ranks that exchange nothing, or for whose number there is no code"},
 }
 
 // codeOf is the code of a failing site.
@@ -62,8 +64,11 @@ func codeOf(kind string) int {
 	return CodeFailed
 }
 
-// hostAssert is the only Host operation that a library does.
+// hostAssert is the only Host operation that a library does, beside those by which ranks exchange bytes.
 const hostAssert = "assert"
+
+// hostSorted is the only one of these that it does not do.
+const hostSorted = "exchange_sorted"
 
 // escapeFormat makes text stand for itself in a format.
 func escapeFormat(text string) string { return strings.ReplaceAll(text, "%", "%%") }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"healc/codegen/llvm/aot/names"
 	"healc/lang/types"
 )
 
@@ -33,8 +32,9 @@ func memType(d types.DType) string {
 	return fmt.Sprintf("i%d", 8*d.Bytes())
 }
 
-// direct writes the C function that takes extents and addresses of row-major tensors.
-func (w *writer) direct(e *Entry) {
+// direct writes the C function that takes extents and addresses of row-major tensors, for a variant. head is how it
+// is linked, its type and its name.
+func (w *writer) direct(e *Entry, variant int, head string) {
 	f := newEmitter()
 	var sig []string
 	for i, d := range e.Dims {
@@ -69,9 +69,9 @@ func (w *writer) direct(e *Entry) {
 		places = append(places, f.dense(resultName(e, i), r, addr, true))
 	}
 	w.apart(f, e, places)
-	f.do("ret i32 %s", w.callPlan(f, e, 0, dims, in, out))
-	fmt.Fprintf(&w.b, "define i32 @%s(%s) {\n%s%s}\n", names.C(w.prefix, e.Name), strings.Join(sig, ", "),
-		f.head.String(), f.body.String())
+	f.do("ret i32 %s", w.callPlan(f, e, variant, dims, in, out))
+	fmt.Fprintf(&w.b, "define %s(%s) {\n%s%s}\n", head, strings.Join(sig, ", "), f.head.String(),
+		f.body.String())
 }
 
 // refuse leaves a C function because an argument does not fit.

@@ -1,7 +1,9 @@
 package aot
 
 import (
+	_ "embed" // for mpi.h
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/codegen/llvm/aot/names"
@@ -25,7 +27,12 @@ func Header(l *Library) string {
 			"#define %s\n#include <stdint.h>\n", guard, guard)
 	b.WriteString("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
 	b.WriteString(common())
-	b.WriteString(own(l.Prefix))
+	text, own := ownText, names.Own
+	if l.ForRanks() {
+		text, own = text+clusterHeader+mpiHeader, slices.Concat(names.Own, names.OfRanks)
+		b.WriteString(clusterType)
+	}
+	b.WriteString(owned(l.Prefix, text, own))
 	for _, e := range l.Entries {
 		b.WriteString(declarations(l.Prefix, e))
 	}
@@ -103,11 +110,51 @@ int32_t heal_interruptible(int32_t (*function_)(const heal_tensor *, const heal_
 void heal_release_memory(void);
 `
 
-// own declares the functions that every library has. While a program includes the header of one library, they have
+// clusterType is what headers for several ranks share.
+const clusterType = `
+#ifndef HEAL_CLUSTER
+#define HEAL_CLUSTER
+
+/* What ranks exchange bytes by. All ranks make the same calls in the same order. Each returns 0, or another number for
+   a failure. */
+typedef struct heal_cluster {
+  void *context; /* is given to all of them */
+  int32_t rank, size;
+  /* Gives every rank the parts of all: that of rank r is counts_[r] bytes, behind those of the ranks before. That of
+     this rank is there. */
+  int32_t (*all_gather)(void *context_, void *all_, const int64_t *counts_);
+  /* Sends to_[r] bytes to each rank r, one part behind the other, and receives from_[r] bytes of each; its own, too. */
+  int32_t (*all_to_all)(void *context_, const void *send_, const int64_t *to_, void *receive_, const int64_t *from_);
+  /* Sends to one rank and receives from another; -1 is nobody. */
+  int32_t (*send_receive)(void *context_, const void *send_, int64_t bytes_, int32_t to_, void *receive_,
+      int64_t length_, int32_t from_);
+  /* Is told when a function returns anything but HEAL_OK on this rank: others may wait for it, and have to be ended.
+     It may be NULL, where the caller does that. */
+  void (*abort)(void *context_, int32_t code_, const char *message_);
+} heal_cluster;
+
+#endif
+`
+
+// clusterHeader declares functions of names.OfRanks, with heal_ in the place of the library's name.
+const clusterHeader = `
+/* Says by what ranks exchange, before the first call of a function whose tensors are sharded. *cluster_ is copied, and
+   its context has to stay. NULL is a run of one rank. All ranks call it, and compare their libraries: HEAL_RANKS where
+   these differ, and where there is no code for so many ranks. */
+int32_t heal_set_cluster(const heal_cluster *cluster_);
+
+/* How many elements of an axis of this extent a rank has of a sharded tensor, and in *begin_ the first of them. */
+int64_t heal_block_of(int64_t extent_, int32_t rank_, int32_t ranks_, int64_t *begin_);
+`
+
+//go:embed mpi.h
+var mpiHeader string
+
+// owned declares the functions that a library has. While a program includes the header of one library, they have
 // names without the library's, too; with the second header these names go, since they could mean either.
-func own(prefix string) string {
-	text, defines, undefs := ownText, "", ""
-	for _, name := range names.Own {
+func owned(prefix, text string, own []string) string {
+	defines, undefs := "", ""
+	for _, name := range own {
 		text = strings.ReplaceAll(text, "heal_"+name, names.OwnC(prefix, name))
 		defines += fmt.Sprintf("#define heal_%s %s\n", name, names.OwnC(prefix, name))
 		undefs += fmt.Sprintf("#undef heal_%s\n", name)
@@ -146,12 +193,27 @@ func declarations(prefix string, e *Entry) string {
 		args = []string{"void"}
 	}
 	name := names.C(prefix, e.Name)
+	of := ""
+	if e.Ranks != nil {
+		var numbers []string
+		for _, r := range e.Ranks {
+			if r.Rank == 0 {
+				numbers = append(numbers, fmt.Sprint(r.Size))
+			}
+		}
+		of = fmt.Sprintf("   There is code for %s ranks. What is sharded is the block of this rank (%s).\n",
+			strings.Join(numbers, ", "), names.OwnC(prefix, "block_of"))
+	}
 	fmt.Fprintf(&b,
-		"\n/* %s\n   Tensors are row-major. What is written must not share memory with another argument. */\n",
-		strings.ReplaceAll(e.Signature, "*/", "* /"))
+		"\n/* %s\n%s   Tensors are row-major. What is written must not share memory with another argument. */\n",
+		strings.ReplaceAll(e.Signature, "*/", "* /"), of)
 	fmt.Fprintf(&b, "int32_t %s(%s);\n", name, strings.Join(args, ", "))
-	fmt.Fprintf(&b, "/* The same for any strides, with all shapes checked. arguments_: %s; results_: %s */\n",
-		list(order), list(outs))
+	strides := "for any strides"
+	if e.Ranks != nil {
+		strides = "for results of any strides"
+	}
+	fmt.Fprintf(&b, "/* The same %s, with all shapes checked. arguments_: %s; results_: %s */\n", strides, list(order),
+		list(outs))
 	fmt.Fprintf(&b, "int32_t %s(const heal_tensor *arguments_, const heal_tensor *results_);\n", name+names.Tensors)
 	return b.String()
 }

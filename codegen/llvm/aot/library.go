@@ -8,7 +8,9 @@
 // processor; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
 // of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
 // golang.go makes a Go package instead, whose plans the package runtime walks.
-// runtime.ll, threads.ll, stack.ll and stop.ll are the part that is the same in all libraries.
+// runtime.ll, threads.ll, stack.ll and stop.ll are the part that is the same in all libraries. Where a library is for
+// several ranks, ranks.go chooses the code of the one that calls, exchange.go writes the steps in which ranks exchange
+// bytes, and mpi.h and cluster.ll are what is the same in all of these.
 package aot
 
 import (
@@ -57,6 +59,16 @@ type Entry struct {
 	Packed, Strided *kernel.Module
 	// Tuned has numbers for kernels of Packed (llvm.Options).
 	Tuned map[string]tuned.Set
+	// Ranks has the code in place of Packed and Strided where it is for several ranks, by their number and theirs.
+	Ranks []*Rank
+}
+
+// Rank is the code of an entry for one rank of a number of them, on row-major arguments, and the types of its blocks.
+type Rank struct {
+	Rank, Size int
+	Code       *kernel.Module
+	Params     []Param
+	Results    []types.Tensor
 }
 
 // Param is a parameter of an entry.
@@ -154,6 +166,9 @@ var x86Text string
 //go:embed levels_x86_64.ll
 var levelsText string
 
+//go:embed cluster.ll
+var clusterText string
+
 //go:embed cpu_other.ll
 var otherText string
 
@@ -231,8 +246,15 @@ func plainCPU(x86 bool) string {
 	return "generic"
 }
 
-// modules are the kernel modules of an entry: for packed arguments, and for any.
+// modules are the kernel modules of an entry: for packed arguments, and for any; or those of its ranks.
 func (e *Entry) modules() []*kernel.Module {
+	if e.Ranks != nil {
+		var out []*kernel.Module
+		for _, r := range e.Ranks {
+			out = append(out, r.Code)
+		}
+		return out
+	}
 	if e.Strided == nil {
 		return []*kernel.Module{e.Packed}
 	}
@@ -273,9 +295,16 @@ func (w *writer) module(l *Library) string {
 		w.kernelTables(v)
 		w.plan(v)
 	}
+	if l.ForRanks() {
+		w.cluster(l)
+	}
 	for _, e := range l.Entries {
-		w.direct(e)
-		w.checked(e)
+		if e.Ranks != nil {
+			w.onRanks(e)
+			continue
+		}
+		w.direct(e, 0, "i32 @"+names.C(w.prefix, e.Name))
+		w.checked(e, 0, "i32 @"+names.C(w.prefix, e.Name)+names.Tensors)
 	}
 	return w.b.String()
 }

@@ -47,8 +47,10 @@ func (p *planFunc) steps(steps []abi.Step) {
 			p.call(s.Call)
 		case s.Copy != nil:
 			p.copyView(&s.Copy.From, p.ptr(s.Copy.To), p.def.Buffers[s.Copy.To].Strides)
-		case s.Host != nil:
+		case s.Host != nil && s.Host.Name == hostAssert:
 			p.assert(s.Host)
+		case s.Host != nil:
+			exchanges[s.Host.Name](p, s.Host)
 		case s.Fail != nil:
 			p.stop(s.Fail)
 		}

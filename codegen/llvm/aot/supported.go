@@ -23,20 +23,25 @@ func (e *Entry) Supported() error {
 				"no argument and no result determines the shape parameter %s; give it a value with --shape %s=EXTENT",
 				d, d))
 	}
-	sites := e.Packed.Plan.Sites
+	var sites []abi.Site
 	var visit func(f *abi.Function, steps []abi.Step) error
 	visit = func(f *abi.Function, steps []abi.Step) error {
 		for _, s := range steps {
 			var err error
 			switch {
-			case s.Host != nil && s.Host.Name != hostAssert:
+			case s.Host != nil && (s.Host.Name == hostAssert || e.Ranks != nil && exchanges[s.Host.Name] != nil):
+			case s.Host != nil:
 				site := abi.Site{}
 				if s.Host.Site < len(sites) {
 					site = sites[s.Host.Site]
 				}
-				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name),
-					"a library does no input and output and has no strings; return the value instead, or choose "+
-						"other functions by `pub` or --entry")
+				why := "a library does no input and output and has no strings; return the value instead, or choose " +
+					"other functions by `pub` or --entry"
+				if s.Host.Name == hostSorted {
+					why = "ranks of a library do not sort along the axis that is cut; gather it by " +
+						"`replicate(x)` before"
+				}
+				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name), why)
 			case s.Copy != nil && f.Buffers[s.Copy.To].DType == types.String, s.Call != nil && passesText(f, s.Call),
 				s.Loop != nil && swapsText(f, s.Loop):
 				return refuse(abi.Site{}, name, "it computes with strings, and a library has none")
@@ -53,9 +58,12 @@ func (e *Entry) Supported() error {
 		}
 		return nil
 	}
-	for _, f := range e.Packed.Plan.Funcs {
-		if err := visit(f, f.Steps); err != nil {
-			return err
+	for _, km := range e.modules() {
+		sites = km.Plan.Sites
+		for _, f := range km.Plan.Funcs {
+			if err := visit(f, f.Steps); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

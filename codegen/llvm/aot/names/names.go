@@ -52,6 +52,10 @@ func identifier(name string) string {
 var Own = []string{"last_error", "set_threads", "get_threads", "set_parallel_for", "cpu", "use_cpu", "release_memory",
 	"stoppable", "interruptible"}
 
+// OfRanks are those that a library for several ranks has beside them, which are in cluster.ll and in mpi.h. They are
+// taken in all libraries: a function keeps its name when a library comes to be for several ranks.
+var OfRanks = []string{"set_cluster", "block_of", "set_mpi"}
+
 // Tensors is what the name of a function that takes tensors ends in.
 const Tensors = "_tensors"
 
@@ -94,7 +98,8 @@ func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' &
 // takes tensors.
 func C(library, name string) string {
 	return library + "_" + mark(identifier(name), func(s string) bool {
-		return slices.Contains(Own, s) || strings.HasSuffix(s, Tensors) || s == strings.TrimPrefix(Tensors, "_") ||
+		return slices.Contains(Own, s) || slices.Contains(OfRanks, s) || strings.HasSuffix(s, Tensors) ||
+			s == strings.TrimPrefix(Tensors, "_") ||
 			cEndings()[s] || cNames()[library+"_"+s]
 	})
 }

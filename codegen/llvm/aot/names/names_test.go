@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,7 @@ func samples() []string {
 	for _, list := range []map[string]bool{cFamilies(), cNames(), cEndings(), cHeaders(), pythonWords(), pythonOwn(),
 		pythonModules(),
 		goWords(), goOwn(), goLocal(), goSystems(), set(strings.Join(Own, " "))(),
+		set(strings.Join(OfRanks, " "))(),
 		set("main init test threads f_test f_linux f_tensors tensors all name linux")()} {
 		for w := range list {
 			for _, s := range []string{w, "_" + w, "__" + w} {
@@ -59,7 +61,7 @@ func TestOneName(t *testing.T) {
 		taken func(string) bool
 	}{
 		{"C", func(s string) string { return C("lib", s) }, func(s string) bool {
-			for _, own := range Own {
+			for _, own := range slices.Concat(Own, OfRanks) {
 				if s == OwnC("lib", own) {
 					return true
 				}
@@ -189,7 +191,7 @@ func TestSystemLibraries(t *testing.T) {
 			}
 			for _, made := range []string{C(library, s[i+1:]), C(library, s[i+1:]) + Tensors, OwnC(library, s[i+1:])} {
 				own := false
-				for _, o := range Own {
+				for _, o := range slices.Concat(Own, OfRanks) {
 					own = own || OwnC(library, o) == made
 				}
 				if symbols[made] && (made == C(library, s[i+1:]) || own) {

@@ -1,0 +1,499 @@
+
+; ---- What ranks exchange bytes by: a copy of the host's heal_cluster, {context, rank, size, all_gather, all_to_all,
+; send_receive, abort}. Its size is 0 until the host has set one.
+@heal.cluster = internal global { ptr, i32, i32, ptr, ptr, ptr, ptr } zeroinitializer, align 8
+
+@heal.text.rank = internal constant [41 x i8] c"set_cluster: there is no rank %lld of %d\00"
+@heal.text.size = internal constant [53 x i8] c"set_cluster: this library has no code for %lld ranks\00"
+@heal.text.calls = internal constant [59 x i8] c"set_cluster: a function by which ranks exchange is missing\00"
+@heal.text.build = internal constant [56 x i8] c"set_cluster: rank %lld has another library than rank %d\00"
+@heal.text.gather = internal constant [40 x i8] c"all_gather of the cluster returned %lld\00"
+@heal.text.all = internal constant [40 x i8] c"all_to_all of the cluster returned %lld\00"
+@heal.text.pair = internal constant [42 x i8] c"send_receive of the cluster returned %lld\00"
+
+; The code of a failure of the exchange itself, with a message that shows two numbers.
+define internal i32 @heal.apart(ptr %format, i64 %a, i32 %b) cold noinline {
+  %n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %format, i64 %a, i32 %b)
+  ret i32 11
+}
+
+; Tells the host that the call of this rank has failed, for which others may wait.
+define internal void @heal.failed(i32 %code) cold noinline {
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %size = load i32, ptr %size.at, align 4
+  %many = icmp sgt i32 %size, 1
+  br i1 %many, label %look, label %end
+look:
+  %abort.at = getelementptr i8, ptr @heal.cluster, i64 40
+  %abort = load ptr, ptr %abort.at, align 8
+  %none = icmp eq ptr %abort, null
+  br i1 %none, label %end, label %tell
+tell:
+  %context = load ptr, ptr @heal.cluster, align 8
+  call void %abort(ptr %context, i32 %code, ptr @heal.message)
+  br label %end
+end:
+  ret void
+}
+
+define i32 @heal_set_cluster(ptr %c) {
+entry:
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  store i32 0, ptr %size.at, align 4
+  %alone = icmp eq ptr %c, null
+  br i1 %alone, label %one, label %look
+one:
+  call void @llvm.memset.p0.i64(ptr @heal.cluster, i8 0, i64 48, i1 false)
+  store i32 1, ptr %size.at, align 4
+  ret i32 0
+look:
+  %rank.of = getelementptr i8, ptr %c, i64 8
+  %rank = load i32, ptr %rank.of, align 4
+  %size.of = getelementptr i8, ptr %c, i64 12
+  %size = load i32, ptr %size.of, align 4
+  %low = icmp slt i32 %rank, 0
+  %high = icmp sge i32 %rank, %size
+  %no = or i1 %low, %high
+  br i1 %no, label %norank, label %sized
+norank:
+  %rank64 = sext i32 %rank to i64
+  %c1 = call i32 @heal.apart(ptr @heal.text.rank, i64 %rank64, i32 %size)
+  ret i32 2
+sized:
+  %coded = call i1 @heal.sized(i32 %size)
+  br i1 %coded, label %calls, label %nocode
+nocode:
+  %size64 = sext i32 %size to i64
+  %c2 = call i32 @heal.apart(ptr @heal.text.size, i64 %size64, i32 0)
+  ret i32 11
+calls:
+  %gather.of = getelementptr i8, ptr %c, i64 16
+  %gather = load ptr, ptr %gather.of, align 8
+  %all.of = getelementptr i8, ptr %c, i64 24
+  %all = load ptr, ptr %all.of, align 8
+  %pair.of = getelementptr i8, ptr %c, i64 32
+  %pair = load ptr, ptr %pair.of, align 8
+  %nogather = icmp eq ptr %gather, null
+  %noall = icmp eq ptr %all, null
+  %nopair = icmp eq ptr %pair, null
+  %no1 = or i1 %nogather, %noall
+  %no2 = or i1 %no1, %nopair
+  br i1 %no2, label %missing, label %meet
+missing:
+  %c3 = call i32 @heal.apart(ptr @heal.text.calls, i64 0, i32 0)
+  ret i32 2
+meet:
+  call void @llvm.memcpy.p0.p0.i64(ptr @heal.cluster, ptr %c, i64 48, i1 false)
+  store i32 0, ptr %size.at, align 4
+  %n = zext i32 %size to i64
+  %words = alloca i64, i64 %n, align 8
+  %counts = alloca i64, i64 %n, align 8
+  br label %fill
+fill:
+  %i = phi i64 [ 0, %meet ], [ %i1, %fill ]
+  %w.at = getelementptr i64, ptr %words, i64 %i
+  %own = load i64, ptr @heal.identity, align 8
+  store i64 %own, ptr %w.at, align 8
+  %n.at = getelementptr i64, ptr %counts, i64 %i
+  store i64 8, ptr %n.at, align 8
+  %i1 = add i64 %i, 1
+  %filled = icmp eq i64 %i1, %n
+  br i1 %filled, label %exchange, label %fill
+exchange:
+  %code = call i32 @heal.gather(ptr %words, ptr %counts)
+  %bad = icmp ne i32 %code, 0
+  br i1 %bad, label %fail, label %compare
+fail:
+  ret i32 %code
+compare:
+  %k = phi i64 [ 0, %exchange ], [ %k1, %next ]
+  %k.at = getelementptr i64, ptr %words, i64 %k
+  %theirs = load i64, ptr %k.at, align 8
+  %other = icmp ne i64 %theirs, %own
+  br i1 %other, label %differ, label %next
+next:
+  %k1 = add i64 %k, 1
+  %compared = icmp eq i64 %k1, %n
+  br i1 %compared, label %set, label %compare
+differ:
+  %c4 = call i32 @heal.apart(ptr @heal.text.build, i64 %k, i32 %rank)
+  ret i32 %c4
+set:
+  store i32 %size, ptr %size.at, align 4
+  ret i32 0
+}
+
+define internal i32 @heal.gather(ptr %all, ptr %counts) {
+  %context = load ptr, ptr @heal.cluster, align 8
+  %f.at = getelementptr i8, ptr @heal.cluster, i64 16
+  %f = load ptr, ptr %f.at, align 8
+  %r = call i32 %f(ptr %context, ptr %all, ptr %counts)
+  %ok = icmp eq i32 %r, 0
+  br i1 %ok, label %end, label %fail
+fail:
+  %r64 = sext i32 %r to i64
+  %code = call i32 @heal.apart(ptr @heal.text.gather, i64 %r64, i32 0)
+  ret i32 %code
+end:
+  ret i32 0
+}
+
+define internal i32 @heal.all(ptr %send, ptr %to, ptr %receive, ptr %from) {
+  %context = load ptr, ptr @heal.cluster, align 8
+  %f.at = getelementptr i8, ptr @heal.cluster, i64 24
+  %f = load ptr, ptr %f.at, align 8
+  %r = call i32 %f(ptr %context, ptr %send, ptr %to, ptr %receive, ptr %from)
+  %ok = icmp eq i32 %r, 0
+  br i1 %ok, label %end, label %fail
+fail:
+  %r64 = sext i32 %r to i64
+  %code = call i32 @heal.apart(ptr @heal.text.all, i64 %r64, i32 0)
+  ret i32 %code
+end:
+  ret i32 0
+}
+
+define internal i32 @heal.pair(ptr %send, i64 %bytes, i32 %to, ptr %receive, i64 %length, i32 %from) {
+  %context = load ptr, ptr @heal.cluster, align 8
+  %f.at = getelementptr i8, ptr @heal.cluster, i64 32
+  %f = load ptr, ptr %f.at, align 8
+  %r = call i32 %f(ptr %context, ptr %send, i64 %bytes, i32 %to, ptr %receive, i64 %length, i32 %from)
+  %ok = icmp eq i32 %r, 0
+  br i1 %ok, label %end, label %fail
+fail:
+  %r64 = sext i32 %r to i64
+  %code = call i32 @heal.apart(ptr @heal.text.pair, i64 %r64, i32 0)
+  ret i32 %code
+end:
+  ret i32 0
+}
+
+; Copies boxes of bytes. Each is 17 words: where it begins in both, its 5 extents, and the strides of both.
+define internal void @heal.moves(ptr %to, ptr %from, ptr %table, i64 %n) {
+entry:
+  %none = icmp eq i64 %n, 0
+  br i1 %none, label %end, label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i1, %loop ]
+  %first = mul i64 %i, 17
+  %m = getelementptr i64, ptr %table, i64 %first
+  %a = load i64, ptr %m, align 8
+  %b.at = getelementptr i64, ptr %m, i64 1
+  %b = load i64, ptr %b.at, align 8
+  %shape = getelementptr i64, ptr %m, i64 2
+  %ts = getelementptr i64, ptr %m, i64 7
+  %fs = getelementptr i64, ptr %m, i64 12
+  %t = getelementptr i8, ptr %to, i64 %a
+  %f = getelementptr i8, ptr %from, i64 %b
+  call void @heal.copy(ptr %t, ptr %ts, ptr %f, ptr %fs, ptr %shape, i64 5, i64 1)
+  %i1 = add i64 %i, 1
+  %more = icmp slt i64 %i1, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+
+; Copies n runs of bytes, which begin at strides.
+define internal void @heal.runs(ptr %to, i64 %ts, ptr %from, i64 %fs, i64 %n, i64 %bytes) {
+entry:
+  %none = icmp sle i64 %n, 0
+  br i1 %none, label %end, label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i1, %loop ]
+  %a = mul i64 %i, %ts
+  %b = mul i64 %i, %fs
+  %t = getelementptr i8, ptr %to, i64 %a
+  %f = getelementptr i8, ptr %from, i64 %b
+  call void @llvm.memcpy.p0.p0.i64(ptr %t, ptr %f, i64 %bytes, i1 false)
+  %i1 = add i64 %i, 1
+  %more = icmp slt i64 %i1, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+
+; Gives every rank the elements of the axis from %at on, %size of them. %blocks has of each rank where its part begins
+; and ends. %all is memory for as many bytes, which is %out where %outer is 1.
+define internal i32 @heal.fetch(ptr %part, ptr %out, ptr %all, ptr %counts, ptr %blocks, i64 %at, i64 %size,
+    i64 %outer, i64 %inner) {
+entry:
+  %rank.at = getelementptr i8, ptr @heal.cluster, i64 8
+  %rank = load i32, ptr %rank.at, align 4
+  %me = zext i32 %rank to i64
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks = load i32, ptr %size.at, align 4
+  %n = zext i32 %ranks to i64
+  %end = add i64 %at, %size
+  br label %count
+count:
+  %r = phi i64 [ 0, %entry ], [ %r1, %counted ]
+  %off = phi i64 [ 0, %entry ], [ %off1, %counted ]
+  %r2 = mul i64 %r, 2
+  %b.at = getelementptr i64, ptr %blocks, i64 %r2
+  %first = load i64, ptr %b.at, align 8
+  %l.at = getelementptr i64, ptr %b.at, i64 1
+  %last = load i64, ptr %l.at, align 8
+  %lo = call i64 @llvm.smax.i64(i64 %at, i64 %first)
+  %hi0 = call i64 @llvm.smin.i64(i64 %end, i64 %last)
+  %hi = call i64 @llvm.smax.i64(i64 %hi0, i64 %lo)
+  %len = sub i64 %hi, %lo
+  %run = mul i64 %len, %inner
+  %bytes = mul i64 %run, %outer
+  %c.at = getelementptr i64, ptr %counts, i64 %r
+  store i64 %bytes, ptr %c.at, align 8
+  %mine = icmp eq i64 %r, %me
+  br i1 %mine, label %own, label %counted
+own:
+  %skip = sub i64 %lo, %first
+  %skipped = mul i64 %skip, %inner
+  %src = getelementptr i8, ptr %part, i64 %skipped
+  %dst = getelementptr i8, ptr %all, i64 %off
+  %have = sub i64 %last, %first
+  %row = mul i64 %have, %inner
+  call void @heal.runs(ptr %dst, i64 %run, ptr %src, i64 %row, i64 %outer, i64 %run)
+  br label %counted
+counted:
+  %off1 = add i64 %off, %bytes
+  %r1 = add i64 %r, 1
+  %done = icmp eq i64 %r1, %n
+  br i1 %done, label %exchange, label %count
+exchange:
+  %code = call i32 @heal.gather(ptr %all, ptr %counts)
+  %bad = icmp ne i32 %code, 0
+  %there = icmp eq ptr %all, %out
+  %leave = or i1 %bad, %there
+  br i1 %leave, label %return, label %place
+place:
+  %q = phi i64 [ 0, %exchange ], [ %q1, %place ]
+  %from = phi i64 [ 0, %exchange ], [ %from1, %place ]
+  %put = phi i64 [ 0, %exchange ], [ %put1, %place ]
+  %qc.at = getelementptr i64, ptr %counts, i64 %q
+  %qbytes = load i64, ptr %qc.at, align 8
+  %qrun = sdiv i64 %qbytes, %outer
+  %qsrc = getelementptr i8, ptr %all, i64 %from
+  %qdst = getelementptr i8, ptr %out, i64 %put
+  %whole = mul i64 %size, %inner
+  call void @heal.runs(ptr %qdst, i64 %whole, ptr %qsrc, i64 %qrun, i64 %outer, i64 %qrun)
+  %from1 = add i64 %from, %qbytes
+  %put1 = add i64 %put, %qrun
+  %q1 = add i64 %q, 1
+  %placed = icmp eq i64 %q1, %n
+  br i1 %placed, label %return, label %place
+return:
+  ret i32 %code
+}
+
+; Gives a rank the rows of %inner bytes at %n positions of an axis that is cut into blocks, of which this rank's begins
+; at %first: it asks those who have them.
+define internal i32 @heal.ask(ptr %part, ptr %at, i64 %n, ptr %out, i64 %block, i64 %first, i64 %inner) {
+entry:
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks32 = load i32, ptr %size.at, align 4
+  %ranks = zext i32 %ranks32 to i64
+  ; Of each rank: how many rows it is asked for, how many it asks for, 8, the bytes to it and from it, and where what it
+  ; is asked for begins. Behind these the positions by rank, and to which row of the result each belongs.
+  %six = mul i64 %ranks, 6
+  %two = mul i64 %n, 2
+  %words = add i64 %six, %two
+  %bytes = mul i64 %words, 8
+  %asked = call ptr @heal.take(i64 %bytes)
+  %none = icmp eq ptr %asked, null
+  br i1 %none, label %nomemory, label %begin
+nomemory:
+  %m1 = call i32 @heal.memory(i64 %bytes)
+  ret i32 %m1
+begin:
+  %others = getelementptr i64, ptr %asked, i64 %ranks
+  %eights = getelementptr i64, ptr %others, i64 %ranks
+  %to = getelementptr i64, ptr %eights, i64 %ranks
+  %from = getelementptr i64, ptr %to, i64 %ranks
+  %place = getelementptr i64, ptr %from, i64 %ranks
+  %positions = getelementptr i64, ptr %place, i64 %ranks
+  %rows = getelementptr i64, ptr %positions, i64 %n
+  br label %zero
+zero:
+  %z = phi i64 [ 0, %begin ], [ %z1, %zero ]
+  %za = getelementptr i64, ptr %asked, i64 %z
+  store i64 0, ptr %za, align 8
+  %ze = getelementptr i64, ptr %eights, i64 %z
+  store i64 8, ptr %ze, align 8
+  %z1 = add i64 %z, 1
+  %zeroed = icmp eq i64 %z1, %ranks
+  br i1 %zeroed, label %counts, label %zero
+counts:
+  %i = phi i64 [ 0, %zero ], [ %i1, %count ]
+  %all = icmp eq i64 %i, %n
+  br i1 %all, label %offsets, label %count
+count:
+  %p.at = getelementptr i64, ptr %at, i64 %i
+  %p = load i64, ptr %p.at, align 8
+  %r = udiv i64 %p, %block
+  %a.at = getelementptr i64, ptr %asked, i64 %r
+  %a = load i64, ptr %a.at, align 8
+  %a1 = add i64 %a, 1
+  store i64 %a1, ptr %a.at, align 8
+  %i1 = add i64 %i, 1
+  br label %counts
+offsets:
+  %o = phi i64 [ 0, %counts ], [ %o1, %offsets ]
+  %sum = phi i64 [ 0, %counts ], [ %sum1, %offsets ]
+  %pl = getelementptr i64, ptr %place, i64 %o
+  store i64 %sum, ptr %pl, align 8
+  %oa = getelementptr i64, ptr %asked, i64 %o
+  %on = load i64, ptr %oa, align 8
+  %sum1 = add i64 %sum, %on
+  %o1 = add i64 %o, 1
+  %placed = icmp eq i64 %o1, %ranks
+  br i1 %placed, label %sorts, label %offsets
+sorts:
+  %j = phi i64 [ 0, %offsets ], [ %j1, %sort ]
+  %sorted = icmp eq i64 %j, %n
+  br i1 %sorted, label %say, label %sort
+sort:
+  %jp.at = getelementptr i64, ptr %at, i64 %j
+  %jp = load i64, ptr %jp.at, align 8
+  %jr = udiv i64 %jp, %block
+  %jl = getelementptr i64, ptr %place, i64 %jr
+  %k = load i64, ptr %jl, align 8
+  %k1 = add i64 %k, 1
+  store i64 %k1, ptr %jl, align 8
+  %pos.at = getelementptr i64, ptr %positions, i64 %k
+  store i64 %jp, ptr %pos.at, align 8
+  %row.at = getelementptr i64, ptr %rows, i64 %k
+  store i64 %j, ptr %row.at, align 8
+  %j1 = add i64 %j, 1
+  br label %sorts
+say:
+  %c1 = call i32 @heal.all(ptr %asked, ptr %eights, ptr %others, ptr %eights)
+  %bad1 = icmp ne i32 %c1, 0
+  br i1 %bad1, label %leave, label %sizes
+sizes:
+  %s = phi i64 [ 0, %say ], [ %s1, %sizes ]
+  %total = phi i64 [ 0, %say ], [ %total1, %sizes ]
+  %sa.at = getelementptr i64, ptr %asked, i64 %s
+  %sa = load i64, ptr %sa.at, align 8
+  %sa8 = mul i64 %sa, 8
+  %st.at = getelementptr i64, ptr %to, i64 %s
+  store i64 %sa8, ptr %st.at, align 8
+  %so.at = getelementptr i64, ptr %others, i64 %s
+  %so = load i64, ptr %so.at, align 8
+  %so8 = mul i64 %so, 8
+  %sf.at = getelementptr i64, ptr %from, i64 %s
+  store i64 %so8, ptr %sf.at, align 8
+  %total1 = add i64 %total, %so
+  %s1 = add i64 %s, 1
+  %sized = icmp eq i64 %s1, %ranks
+  br i1 %sized, label %room, label %sizes
+room:
+  %wanted.bytes = mul i64 %total1, 8
+  %reply.bytes = mul i64 %total1, %inner
+  %got.bytes = mul i64 %n, %inner
+  %two.bytes = add i64 %wanted.bytes, %reply.bytes
+  %room.bytes = add i64 %two.bytes, %got.bytes
+  %wanted = call ptr @heal.take(i64 %room.bytes)
+  %noroom = icmp eq ptr %wanted, null
+  br i1 %noroom, label %full, label %ask
+full:
+  call void @heal.give(ptr %asked)
+  %m2 = call i32 @heal.memory(i64 %room.bytes)
+  ret i32 %m2
+ask:
+  %reply = getelementptr i8, ptr %wanted, i64 %wanted.bytes
+  %got = getelementptr i8, ptr %reply, i64 %reply.bytes
+  %c2 = call i32 @heal.all(ptr %positions, ptr %to, ptr %wanted, ptr %from)
+  %bad2 = icmp ne i32 %c2, 0
+  br i1 %bad2, label %back, label %answers
+answers:
+  %w = phi i64 [ 0, %ask ], [ %w1, %answer ]
+  %answered = icmp eq i64 %w, %total1
+  br i1 %answered, label %lengths, label %answer
+answer:
+  %w.at = getelementptr i64, ptr %wanted, i64 %w
+  %wp = load i64, ptr %w.at, align 8
+  %wi = sub i64 %wp, %first
+  %woff = mul i64 %wi, %inner
+  %wsrc = getelementptr i8, ptr %part, i64 %woff
+  %wput = mul i64 %w, %inner
+  %wdst = getelementptr i8, ptr %reply, i64 %wput
+  call void @llvm.memcpy.p0.p0.i64(ptr %wdst, ptr %wsrc, i64 %inner, i1 false)
+  %w1 = add i64 %w, 1
+  br label %answers
+lengths:
+  %l = phi i64 [ 0, %answers ], [ %l1, %lengths ]
+  %la.at = getelementptr i64, ptr %asked, i64 %l
+  %la = load i64, ptr %la.at, align 8
+  %lab = mul i64 %la, %inner
+  store i64 %lab, ptr %la.at, align 8
+  %lo.at = getelementptr i64, ptr %others, i64 %l
+  %lo = load i64, ptr %lo.at, align 8
+  %lob = mul i64 %lo, %inner
+  store i64 %lob, ptr %lo.at, align 8
+  %l1 = add i64 %l, 1
+  %known = icmp eq i64 %l1, %ranks
+  br i1 %known, label %reply.all, label %lengths
+reply.all:
+  %c3 = call i32 @heal.all(ptr %reply, ptr %others, ptr %got, ptr %asked)
+  %bad3 = icmp ne i32 %c3, 0
+  br i1 %bad3, label %back, label %places
+places:
+  %g = phi i64 [ 0, %reply.all ], [ %g1, %put ]
+  %done = icmp eq i64 %g, %n
+  br i1 %done, label %back, label %put
+put:
+  %grow.at = getelementptr i64, ptr %rows, i64 %g
+  %grow = load i64, ptr %grow.at, align 8
+  %gput = mul i64 %grow, %inner
+  %gdst = getelementptr i8, ptr %out, i64 %gput
+  %goff = mul i64 %g, %inner
+  %gsrc = getelementptr i8, ptr %got, i64 %goff
+  call void @llvm.memcpy.p0.p0.i64(ptr %gdst, ptr %gsrc, i64 %inner, i1 false)
+  %g1 = add i64 %g, 1
+  br label %places
+back:
+  %c4 = phi i32 [ %c2, %ask ], [ %c3, %reply.all ], [ 0, %places ]
+  call void @heal.give(ptr %wanted)
+  br label %leave
+leave:
+  %c5 = phi i32 [ %c1, %say ], [ %c4, %back ]
+  call void @heal.give(ptr %asked)
+  ret i32 %c5
+}
+
+; Where the block of a rank begins, of an axis that is cut for so many ranks, and how many elements it has.
+define i64 @heal_block_of(i64 %extent, i32 %rank, i32 %ranks, ptr %begin) {
+entry:
+  %r = sext i32 %ranks to i64
+  %less = sub i64 %r, 1
+  %up = add i64 %extent, %less
+  %n = sdiv i64 %up, %r
+  br label %double
+double:
+  %unit = phi i64 [ 1, %entry ], [ %twice, %again ]
+  %reach = mul i64 %unit, 32
+  %small = icmp slt i64 %unit, 4096
+  %fits = icmp sle i64 %reach, %n
+  %more = and i1 %small, %fits
+  br i1 %more, label %again, label %cut
+again:
+  %twice = mul i64 %unit, 2
+  br label %double
+cut:
+  %u1 = sub i64 %unit, 1
+  %sum = add i64 %n, %u1
+  %units = sdiv i64 %sum, %unit
+  %whole = mul i64 %units, %unit
+  %block = call i64 @llvm.smax.i64(i64 %whole, i64 1)
+  %k = sext i32 %rank to i64
+  %lo0 = mul i64 %k, %block
+  %lo = call i64 @llvm.smin.i64(i64 %lo0, i64 %extent)
+  %hi0 = add i64 %lo0, %block
+  %hi = call i64 @llvm.smin.i64(i64 %hi0, i64 %extent)
+  %none = icmp eq ptr %begin, null
+  br i1 %none, label %end, label %tell
+tell:
+  store i64 %lo, ptr %begin, align 8
+  br label %end
+end:
+  %len = sub i64 %hi, %lo
+  ret i64 %len
+}
