@@ -128,6 +128,20 @@ func @f(%x: f32[64, 64], %y: f32[64, 64], %z: f32[64, 64]) -> (f32[64, 64], f32[
   %1: f32[64, 64] = matmul %x, %z
   return %0, %1
 }`, 2, "", ""},
+		{"chains that each wait alone beside vectors are written", `
+func @f(%x: f32[32, 50], %y: f32[50, 1]) -> f32[32, 50] {
+  %0: f32[32, 1] = matmul %x, %y
+  %1: f32[32, 50] = broadcast %0 {shape = [32, 50]}
+  %2: f32[32, 50] = add %x, %1
+  return %2
+}`, 2, "", "kept %0 (matmul, line 4): as a product in tiles it saves 25.6k operations"},
+		{"short ones are not", `
+func @f(%x: f32[8, 8], %y: f32[8, 1]) -> f32[8, 8] {
+  %0: f32[8, 1] = matmul %x, %y
+  %1: f32[8, 8] = broadcast %0 {shape = [8, 8]}
+  %2: f32[8, 8] = add %x, %1
+  return %2
+}`, 1, "", ""},
 		{"a kernel cannot wait for itself", `
 func @f(%x: f32[64, 64]) -> (f32[64], f32[64, 64], f32[64]) {
   %0: f32[64] = reduce_sum %x {axes = [0]}

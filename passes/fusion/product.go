@@ -139,6 +139,21 @@ func tileLoss(op *ir.Op) float64 {
 	return own * (1 - 1.0/float64(costs().TileGain))
 }
 
+// chainLoss is the number of operations that the chains of a product with a vector take longer in the kernels that read
+// it, where each element is wanted along another axis: these have their vectors there, and its chains go one after the
+// other, each step waiting for the one before.
+func chainLoss(op *ir.Op, visits []*visit) float64 {
+	if op.Def.Class != ir.Contract || !withVector(op) {
+		return 0
+	}
+	for _, v := range visits {
+		if v.root.Def.Class != ir.Rows && iterations(v.root) > elems(op.Type().Shape) {
+			return ownWork(op) * float64(costs().TileGain)
+		}
+	}
+	return 0
+}
+
 // standsAlone says why op has to be in memory so that a matrix product is the only loop of its kernel: op itself, or
 // the one that its reader already has. It says "" when that costs more than it gains.
 func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
@@ -150,7 +165,7 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 		kernels[v.root] = true
 	}
 	store := storeCost(op, len(kernels))
-	if loss := tileLoss(op); loss > store && !p.tiled(op, visits) {
+	if loss := max(tileLoss(op), chainLoss(op, visits)); loss > store && !p.tiled(op, visits) {
 		return fmt.Sprintf("as a product in tiles it saves %s operations, and storing it costs as much as %s",
 			figure(loss), figure(store))
 	}
