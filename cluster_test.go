@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -220,6 +221,75 @@ func TestRanksNoSandbox(t *testing.T) {
 	}) {
 		if !errors.Is(err, errSandboxCluster) {
 			t.Errorf("rank %d: %v", r, err)
+		}
+	}
+}
+
+// TestGradientOfParts: the derivative by a parameter that is sharded is whole on every rank, as the parameter is, with
+// the bits that it has on one.
+func TestGradientOfParts(t *testing.T) {
+	const src = `
+fn loss[N, M](x: f32[N, M] sharded(0), w: f32[M], b: f32[N] sharded(0)) -> f32 = {
+    let d = tanh(x @ w) .- b;
+    sum(d .* d)
+}
+`
+	x, w, b := make([]float32, 19*3), []float32{0.5, -1, 0.25}, make([]float32, 19)
+	for i := range x {
+		x[i] = float32(i%7) / 5
+	}
+	for i := range b {
+		b[i] = float32(i%4) - 1.5
+	}
+	derive := func(c Cluster, backend string) (bits [][]uint64, err error) {
+		m, err := Compile(src, Options{Backend: backend, Cluster: c, Threads: 1})
+		if err != nil {
+			return nil, err
+		}
+		defer m.Close()
+		g, err := m.Gradient("loss", "x", "w", "b")
+		if err != nil {
+			return nil, err
+		}
+		args := []*tensor.Tensor{tensor.FromSlice(x, 19, 3), tensor.FromSlice(w), tensor.FromSlice(b)}
+		out, err := g.CallAll(context.Background(), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, y := range out {
+			bits = append(bits, y.Bits())
+			y.Close()
+		}
+		add, err := m.AddGradient("loss", "b")
+		if err != nil {
+			return nil, err
+		}
+		sums := tensor.FromSlice(make([]float32, 19))
+		for range 2 {
+			if _, err := add.CallAll(context.Background(), append(args[:3:3], sums)...); err != nil {
+				return nil, err
+			}
+		}
+		return append(bits, sums.Bits()), nil
+	}
+	want, err := derive(nil, Interp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{2, 3} {
+		errs := asRanks(t, n, func(c Cluster) error {
+			got, err := derive(c, CPU)
+			if err == nil && !slices.EqualFunc(got, want, slices.Equal[[]uint64]) {
+				err = fmt.Errorf("rank %d of %d: %x, want %x", c.Rank(), n, got, want)
+			}
+			if err != nil {
+				c.Abort(1, err.Error())
+				return err
+			}
+			return c.Close()
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
 		}
 	}
 }
