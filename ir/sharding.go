@@ -50,7 +50,8 @@ const (
 	// ShardAlong: positions along an axis that is whole are looked up on each rank, those along one that is cut are
 	// asked for.
 	ShardAlong
-	// ShardScatter: what is added, and where, is gathered; every rank adds what falls into its part.
+	// ShardScatter: what is added, and where, is sent to the ranks that have the elements, which add it in order. To
+	// what every rank has, integers are added by all, and their sums gathered; floats go from rank to rank.
 	ShardScatter
 	// ShardUpdate: every rank replaces the elements of its part.
 	ShardUpdate
@@ -99,8 +100,10 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardRequests:      {"requests", "Each rank asks the others for the elements at its positions."},
 	ShardAlong: {"along an axis", "Each rank asks the others for the elements at its positions along the cut " +
 		"axis; those along an axis that is whole are there."},
-	ShardScatter: {"scatters", "Positions and values are gathered; every rank adds to its own part."},
-	ShardUpdate:  {"updates", "Every rank replaces the elements of its own part."},
+	ShardScatter: {"scatters", "Positions and values are sent to the ranks that have the elements, in rounds " +
+		"that are no longer than parts, whoever gets how many. To what every rank has, the state goes from rank to " +
+		"rank, or sums of integers are gathered."},
+	ShardUpdate: {"updates", "Every rank replaces the elements of its own part."},
 	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is " +
 		"sent."},
 	ShardBranch:   {"choices", "All ranks take the same arm."},

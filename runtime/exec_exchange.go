@@ -175,6 +175,45 @@ func hostSorted(r *run, fr *frame, s *boundStep) error {
 	return move(0)
 }
 
+// positions are those that an operand has.
+func (fr *frame) positions(v *boundView) ([]int64, error) {
+	x, err := fr.packed(v)
+	if err != nil || len(x) == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(&x[0])), len(x)/8), nil
+}
+
+func hostUpdateRounds(r *run, fr *frame, s *boundStep) error {
+	at, err := fr.positions(&s.views[0])
+	if err != nil {
+		return err
+	}
+	n, err := exchange.UpdateRounds(r.cluster(), s.blocks(), at, s.attr("size"))
+	*(*int32)(fr.ptrs[s.def.Host.Out[0]]) = int32(n)
+	return err
+}
+
+func hostUpdates(r *run, fr *frame, s *boundStep) error {
+	at, err := fr.positions(&s.views[0])
+	if err != nil {
+		return err
+	}
+	values, err := fr.packed(&s.views[1])
+	if err != nil {
+		return err
+	}
+	round := int64(int32(memory.LoadBits(fr.scalar(&s.views[2]), 4)))
+	width := int64(fr.f.bufs[s.views[1].buf].dtype.Bytes())
+	out := s.def.Host.Out
+	return fr.into(out[0], func(to []byte) error {
+		return fr.into(out[1], func(what []byte) error {
+			toAt := unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(to))), len(to)/8)
+			return exchange.Updates(r.cluster(), s.blocks(), at, values, width, round, toAt, what)
+		})
+	})
+}
+
 func hostFromPrevious(r *run, fr *frame, s *boundStep) error {
 	x, err := fr.packed(&s.views[0])
 	if err != nil {

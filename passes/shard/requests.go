@@ -95,9 +95,17 @@ func (w *rewriter) lookedUp(op *ir.Op) {
 		at = w.b.Emit(ops.Select, nil, back, w.b.Emit(ops.Add, nil, at, w.filled(types.I64, n, shape)), at)
 	}
 	at = w.b.Emit(ops.Position, ir.A{"extent": extent, "size": types.Lit(1)}, at)
-	// Element [i...] of the result is at [p, j...], where j is i without the axis.
-	axes := []int64{int64(axis)}
-	for k, d := range x.Type.Shape {
+	axes, at := w.counted(x.Type.Shape, axis, at, to)
+	w.becomes(op.Results[0], w.reshaped(w.taken(x, axes, at), shape))
+}
+
+// counted is the positions of elements of a tensor of a shape whose axes are in an order, one of them first, counted as
+// one: that along this axis is in at, which is cut along another one, or the same, and those along the others are those
+// in at itself.
+func (w *rewriter) counted(of types.Shape, axis int, at *ir.Value, to int) (axes []int64, out *ir.Value) {
+	shape := at.Type.Shape
+	axes = []int64{int64(axis)}
+	for k, d := range of {
 		if k == axis {
 			continue
 		}
@@ -112,5 +120,5 @@ func (w *rewriter) lookedUp(op *ir.Op) {
 		i = w.b.Emit(ops.Broadcast, ir.A{"shape": shape}, w.reshaped(i, ones))
 		at = w.b.Emit(ops.Add, nil, w.b.Emit(ops.Mul, nil, at, w.filled(types.I64, literal(d), shape)), i)
 	}
-	w.becomes(op.Results[0], w.reshaped(w.taken(x, axes, at), shape))
+	return axes, at
 }

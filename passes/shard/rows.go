@@ -74,37 +74,6 @@ func (w *rewriter) gatheredRows(op *ir.Op) {
 	}
 }
 
-// scatter writes additions at positions.
-func (w *rewriter) scatter(op *ir.Op) {
-	axis := int(op.Int("axis"))
-	to := w.of(op.Results[0])
-	if to == whole {
-		w.copied(op)
-		return
-	}
-	if to != axis {
-		w.along(op, to, attrsOf(op))
-		return
-	}
-	// What falls elsewhere is added to an element behind those of this rank, which is dropped.
-	x := w.part(op.Args[0], axis)
-	n := literal(x.Type.Shape[axis])
-	at := w.whole(op.Args[1])
-	at = w.b.Emit(ops.Position, ir.A{"extent": op.Type().Shape[axis], "size": types.Lit(1)}, at)
-	at = w.cast(at, types.I64)
-	shape := at.Type.Shape
-	local := w.b.Emit(ops.Sub, nil, at, w.spread(w.start(w.blocksOf(op.Type().Shape[axis])), shape))
-	behind := w.filled(types.I64, n, shape)
-	mine := w.b.Emit(ops.And, nil, w.b.Emit(ops.Le, nil, w.filled(types.I64, 0, shape), local),
-		w.b.Emit(ops.Lt, nil, local, behind))
-	local = w.b.Emit(ops.Select, nil, mine, local, behind)
-	extra := slices.Clone(x.Type.Shape)
-	extra[axis] = types.Lit(1)
-	x = w.concat([]*ir.Value{x, w.filled(x.Type.Elem, 0, extra)}, axis)
-	out := w.b.Emit(ops.ScatterAdd, ir.A{"axis": int64(axis)}, x, local, w.whole(op.Args[2]))
-	w.becomes(op.Results[0], w.slice(out, axis, 0, n))
-}
-
 // update writes the replacement of a part of a tensor.
 func (w *rewriter) update(op *ir.Op) {
 	x, v := op.Args[0], op.Args[1]

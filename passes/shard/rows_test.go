@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"healc/ir"
@@ -138,6 +139,24 @@ func (p *rowsProgram) taken() []*ir.Value {
 	return []*ir.Value{p.b.Emit(ops.Gather, ir.A{"axes": axes}, args...)}
 }
 
+// scattered adds at positions along an axis.
+func (p *rowsProgram) scattered() []*ir.Value {
+	shape, axis := p.shape()
+	numbers := types.Operands[1:]
+	x := p.param(numbers[p.IntN(len(numbers))], shape...)
+	n := shape[axis]
+	at := slices.Clone(shape)
+	if at[axis] = p.Int64N(120); n == 0 {
+		at[axis] = 0
+	}
+	least := int64(0)
+	if p.IntN(3) == 0 { // all to one rank
+		least = max(n-2, 0)
+	}
+	i := p.positions(least, n, at...)
+	return []*ir.Value{p.b.Emit(ops.ScatterAdd, ir.A{"axis": axis}, x, i, p.param(x.Type.Elem, at...))}
+}
+
 // TestRandomRows: operations on rows that are cut at random have the same bits on any number of ranks.
 func TestRandomRows(t *testing.T) {
 	n := uint64(150)
@@ -168,7 +187,7 @@ func tryRows(seed uint64, counts map[string]int) (err error) {
 	r := rand.New(rand.NewPCG(seed, 12))
 	p := &rowsProgram{Rand: r, b: &ir.Builder{Block: &ir.Block{}}}
 	f := &ir.Func{Name: "f", Public: true, Body: p.b.Block}
-	f.Body.Yields = []func() []*ir.Value{p.sorted, p.taken}[seed%2]()
+	f.Body.Yields = []func() []*ir.Value{p.sorted, p.taken, p.scattered}[seed%3]()
 	for _, y := range f.Body.Yields {
 		f.Results = append(f.Results, y.Type)
 	}

@@ -21,7 +21,7 @@ var Skipped = map[string]string{
 	"mulhi": "is a part of g_decomposition_full", "fourier_rows": "is a part of fourier",
 	"shard_start": ofRank, "exchange_halo": ofRank, "all_gather": ofRank, "exchange_fetch": ofRank,
 	"all_to_all": ofRank, "exchange_take": ofRank, "from_previous": ofRank, "to_next": ofRank, "load_part": ofRank,
-	"exchange_sorted": ofRank, "save_part": ofRank,
+	"exchange_sorted": ofRank, "exchange_updates": ofRank, "exchange_update_rounds": ofRank, "save_part": ofRank,
 }
 
 // ofRank is the reason for operations of package ir/exchange. They are in no table that is drawn from.

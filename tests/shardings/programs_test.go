@@ -112,6 +112,18 @@ var programs = []program{
     let at = clamp(abs(x) * 4.0, 0.0, 7.0) as i32;
     (scatter_add(zeros[f32, 8](), at, x, 0), scatter_add(reshard(zeros[f32, 20](), 0), at, x, 0))
 }`, [][]int64{{1000}}},
+	{"additions at positions", `
+pub fn f[N, M](x: f32[N] sharded(0), y: f32[M, 4] sharded(0), k: f32[M] sharded(0)) -> (f32[N] sharded(0), f32[4, 3] sharded(1), f32[N] sharded(0), i32[3]) = {
+    let at = clamp(abs(k) * 100.0, 0.0, (N - 1) as f32) as i32;
+    let rows = zeros[i32, M, 4]() .+ unsqueeze(at % 3, 1);
+    let few: f32[4, 3] sharded(1) = zeros[f32, 4, 3]();
+    (
+        scatter_add(x, at, k, 0),
+        scatter_add(few, transpose(rows), transpose(y), 1),
+        scatter_add(x, min(at, 5), k, 0),
+        scatter_add([1, 2, 3], at % 3, at, 0),
+    )
+}`, [][]int64{{90}, {1000, 4}, {1000}}},
 	{"parts", `pub fn f[N, M](x: f32[3 * N, M] sharded(0), i: f32) -> (f32[M], f32[2, M], f32[3 * N, M] sharded(0)) = {
     let k = 3 + (i as i32) * 0;
     let mut y = x;
