@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/diag"
@@ -406,51 +408,77 @@ func (r *recurrence) gradients(cts, heads []*ir.Value) {
 }
 
 // backwards walks every row from its end, and gives the cotangents of the accumulators after each element, with all
-// that comes from later elements. A position below 0 is the last of its row, which no step follows.
+// that comes from later elements.
 func (r *recurrence) backwards(cts []*ir.Value) []*ir.Value {
-	t, floats, shape := r.t, r.floats(), r.x.Type.Shape
-	i32 := types.Scalar(types.I32)
-	total := flatExtent(r.at, shape)
-	flat := func(v *ir.Value) *ir.Value { return t.reshape(v, types.Shape{total}) }
-	position := t.reshape(t.Emit(Iota, ir.A{"start": types.Dim{}, "extent": total}), shape)
-	minus := t.sub(t.Fill(position, -1), position)
-	positions := t.flip(t.where(t.lastOf(shape), minus, position))
-	walk := &ir.Block{}
-	in := &ir.Builder{Block: walk, Span: r.at}
-	var args, carried []*ir.Value
-	for _, k := range floats {
+	t := r.t
+	walk, step, reads := &ir.Block{}, &ir.Builder{Block: &ir.Block{}, Span: r.at}, &ir.Block{}
+	var args, carried, read []*ir.Value
+	for _, k := range r.floats() {
 		e := types.Scalar(r.after[k].Type.Elem)
 		args = append(args, t.Zeros(e))
 		carried = append(carried, walk.Param("", e, r.at))
 	}
-	p := walk.Param("", i32, r.at)
-	last := in.Emit(Lt, nil, p, emitFill(in, i32, 0))
-	p = in.Emit(Select, nil, last, in.Emit(Sub, nil, emitFill(in, i32, -1), p), p)
-	axis := ir.A{"axes": []int64{0}}
-	end, step := &ir.Builder{Block: &ir.Block{}, Span: r.at}, &ir.Builder{Block: &ir.Block{}, Span: r.at}
-	state := make([]*ir.Value, len(r.after))
-	for k, y := range r.after {
-		state[k] = step.Emit(Index, axis, flat(y), p)
+	for _, v := range append(slices.Clone(r.after), r.x) {
+		read = append(read, reads.Param("", types.Scalar(v.Type.Elem), r.at))
 	}
-	x := step.Emit(Index, axis, flat(r.x), step.Emit(Add, nil, p, emitFill(step, i32, 1)))
-	step.Block.Yields = closureVjp(step, r.step, append(state, x), floats, nil, carried, nil)
+	step.Block.Yields = closureVjp(step, r.step, read, r.floats(), nil, carried, nil)
 	tidy(step.Block, r.at)
-	for _, v := range carried {
-		end.Block.Yields = append(end.Block.Yields, emitZeros(end, v.Type))
-	}
-	walk.Yields = append(walk.Yields, in.EmitOp(If, nil, []*ir.Value{last},
-		[]*ir.Block{end.Block, step.Block}).Results...)
-	for i, k := range floats {
-		if cts[k] != nil {
-			walk.Yields[i] = in.Emit(Add, nil, walk.Yields[i], in.Emit(Index, axis, flat(cts[k]), p))
-		}
-	}
+	positions := r.steps(cts, walk, step.Block, carried, read)
 	out := t.b.EmitOp(Scan, ir.A{"init": true}, append(args, positions), []*ir.Block{walk}).Results
 	reached := make([]*ir.Value, len(out))
 	for i, v := range out {
 		reached[i] = t.flip(v)
 	}
 	return reached
+}
+
+// steps writes what a walk does for each element, into its block, from what a step does, which reads an element and the
+// accumulators before it, and gives the tensor that the walk goes over. That is the cotangents, where a step reads
+// nothing, as those of cumsum. Else it is positions; one below 0 is the last of its row, which no step follows.
+func (r *recurrence) steps(cts []*ir.Value, walk, step *ir.Block, carried, read []*ir.Value) *ir.Value {
+	t, floats, shape := r.t, r.floats(), r.x.Type.Shape
+	in := &ir.Builder{Block: walk, Span: r.at}
+	if len(r.after) == 1 && cts[0] != nil && !readsAny(step, read) {
+		ct := walk.Param("", carried[0].Type, r.at)
+		walk.Ops = step.Ops
+		walk.Yields = []*ir.Value{in.Emit(Add, nil, step.Yields[0], ct)}
+		return t.flip(cts[0])
+	}
+	i32 := types.Scalar(types.I32)
+	total := flatExtent(r.at, shape)
+	flat := func(v *ir.Value) *ir.Value { return t.reshape(v, types.Shape{total}) }
+	position := t.reshape(t.Emit(Iota, ir.A{"start": types.Dim{}, "extent": total}), shape)
+	minus := t.sub(t.Fill(position, -1), position)
+	positions := t.flip(t.where(t.lastOf(shape), minus, position))
+	p := walk.Param("", i32, r.at)
+	last := in.Emit(Lt, nil, p, emitFill(in, i32, 0))
+	p = in.Emit(Select, nil, last, in.Emit(Sub, nil, emitFill(in, i32, -1), p), p)
+	axis := ir.A{"axes": []int64{0}}
+	end, at := &ir.Builder{Block: &ir.Block{}, Span: r.at}, &ir.Builder{Block: &ir.Block{}, Span: r.at}
+	with := map[*ir.Value]*ir.Value{}
+	for k, y := range r.after {
+		with[read[k]] = at.Emit(Index, axis, flat(y), p)
+	}
+	with[read[len(r.after)]] = at.Emit(Index, axis, flat(r.x), at.Emit(Add, nil, p, emitFill(at, i32, 1)))
+	ir.Replace(step, with)
+	step.Ops = append(at.Block.Ops, step.Ops...)
+	prune(step)
+	for _, v := range carried {
+		end.Block.Yields = append(end.Block.Yields, emitZeros(end, v.Type))
+	}
+	walk.Yields = append(walk.Yields, in.EmitOp(If, nil, []*ir.Value{last},
+		[]*ir.Block{end.Block, step}).Results...)
+	for i, k := range floats {
+		if cts[k] != nil {
+			walk.Yields[i] = in.Emit(Add, nil, walk.Yields[i], in.Emit(Index, axis, flat(cts[k]), p))
+		}
+	}
+	return positions
+}
+
+// readsAny reports whether a block, or one in it, reads one of some values.
+func readsAny(b *ir.Block, values []*ir.Value) bool {
+	return slices.ContainsFunc(ir.Captures(b), func(v *ir.Value) bool { return slices.Contains(values, v) })
 }
 
 // lastOf says which elements of a tensor are the last ones along its last axis.

@@ -79,6 +79,15 @@ var programs = []program{
 	{"in order", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32, f32[M], f32[N, M] sharded(0)) =
     (cumsum(x, axis = 0), (|a, b| 0.5 * a + b)/(x), (|a, b| 0.5 * a + b)/[axis = 0](x), cumsum(x, axis = 1))`,
 		[][]int64{{101, 3}}},
+	{"derivatives in order", `
+fn running[N, M](x: f32[N, M] sharded(0)) -> f32 = {
+    let y = cumsum(x, axis = 0);
+    let z = transpose(scan(0.5, |a, b| 0.25 * a + b * b, transpose(y)));
+    let last = (|a, b| 0.5 * a + b * b)/[axis = 0](x);
+    sum(z .* y) + sum(cumsum(x, axis = 1) .* x) + sum(last .* last)
+}
+
+pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = grad(running, wrt = x)(x)`, [][]int64{{101, 3}}},
 	{"sorts",
 		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N, M] sharded(0), i32[N, M] sharded(0)) =
     (sort(x, axis = 0), sort(x, axis = 1), argsort(x, axis = 0))`, [][]int64{{90, 5}}},
