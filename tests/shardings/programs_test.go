@@ -46,6 +46,10 @@ var programs = []program{
 	{"sums along the last axis",
 		`pub fn f[N, M](x: f32[N, M] sharded(1)) -> (f32[M] sharded(0), f32[N]) = (sum(x, axis = 0), sum(x, axis = 1))`,
 		[][]int64{{3, 30011}}},
+	{"sums of long rows", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> f64[M] = sum(x as f64, axis = 0)`,
+		[][]int64{{5250, 1000}}},
+	{"products of columns", `pub fn f[K, N](x: f32[K, N] sharded(0), y: f32[K, N] sharded(0)) -> f32[N, N] =
+    transpose(x) @[split = 32] y`, [][]int64{{1024, 64}, {1024, 64}}},
 	{"16 bits", `pub fn f[N](x: f32[N] sharded(0)) -> (f16, bf16) = (+/(x as f16), mean(x as bf16))`,
 		[][]int64{{9001}}},
 	{"softmax", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = {
@@ -229,12 +233,12 @@ func each(t *testing.T, n int, o engine.Options, f func(o engine.Options) (*rand
 	if err != nil {
 		t.Fatal(err)
 	}
-	return together(t, comms, source, input, o)
+	return together(t, comms, o, f)
 }
 
-// together is onRanks by these communicators.
-func together(t *testing.T, comms []cluster.Comm, source string, input []*ir.Array,
-	o engine.Options) []*random.Outcome {
+// together is each by these communicators.
+func together(t *testing.T, comms []cluster.Comm, o engine.Options,
+	f func(o engine.Options) (*random.Outcome, error)) []*random.Outcome {
 	t.Helper()
 	n := len(comms)
 	out, errs := make([]*random.Outcome, n), make([]error, n)

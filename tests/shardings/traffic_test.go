@@ -15,6 +15,7 @@ import (
 	"healc/passes/shard"
 	"healc/runtime/abi"
 	"healc/runtime/cluster"
+	"healc/tests/random"
 	"healc/tests/sample"
 )
 
@@ -128,7 +129,9 @@ func TestTraffic(t *testing.T) {
 			t.Run(p.name+" on "+strconv.Itoa(n), func(t *testing.T) {
 				input := p.input()
 				comms, counts := countedRanks(t, n)
-				together(t, comms, p.source, input, engine.Options{Threads: 1})
+				together(t, comms, engine.Options{Threads: 1}, func(o engine.Options) (*random.Outcome, error) {
+					return outcome(p.source, input, o)
+				})
 				exact += fits(t, predicted(t, n, p.source, "f", p.shapes...), counts, false)
 			})
 		}
