@@ -289,6 +289,7 @@ type run struct {
 	b   *binding
 
 	stop  *stopper // nil: no kernel had need of it so far
+	half  halfDone // an exchange that has begun
 	begun int64    // steps
 	taken int64    // steps, where there is a limit
 	bytes int64    // of tensors
@@ -335,7 +336,7 @@ func (f *boundFunc) run(x *Executable, env *Env, b *binding, args []*tensor.Tens
 // execute runs the steps of the function that the outside calls. The tensors of the call have so many bytes.
 func (fr *frame) execute(x *Executable, env *Env, b *binding, bytes int64) error {
 	r := &fr.run
-	r.x, r.env, r.b, r.bytes, r.begun = x, *env, b, bytes, 0
+	r.x, r.env, r.b, r.bytes, r.begun, r.half = x, *env, b, bytes, 0, halfDone{}
 	err := r.finish(r.do(fr, fr.f.steps, 0))
 	if failure, ok := err.(*RuntimeError); ok {
 		failure.Step = r.begun
@@ -354,7 +355,14 @@ func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 			}
 		}
 		var err error
+		due := r.half.step != nil && i == r.half.step.until
+		if due && s.inner == (span{}) {
+			err, due = r.end(), false
+		}
 		switch {
+		case err != nil:
+		case due:
+			err = r.around(fr, s)
 		case s.code.fn != 0:
 			err = r.launch(fr, s)
 		case s.def.Host != nil:
@@ -392,8 +400,14 @@ func (r *run) site(i int) abi.Site {
 	return s
 }
 
-// launch runs one kernel over its outermost axis, on the threads that pay.
-func (r *run) launch(fr *frame, s *boundStep) error {
+// launch runs one kernel over its outermost axis.
+func (r *run) launch(fr *frame, s *boundStep) error { return r.launchPart(fr, s, span{0, s.outer}) }
+
+// span is indices of the outermost axis of a kernel, from begin on and before end.
+type span struct{ begin, end int64 }
+
+// launchPart runs a part of a kernel, on the threads that pay.
+func (r *run) launchPart(fr *frame, s *boundStep, part span) error {
 	bufs := fr.argSpace(len(s.def.Launch.Args))
 	for i, b := range s.def.Launch.Args {
 		bufs[i] = fr.ptrs[b]
@@ -403,8 +417,8 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 		first = &bufs[0]
 	}
 	dims := r.b.dimsPtr()
-	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.Grain(s.grain) {
-		return r.region(fr, s, first, dims)
+	if p := r.env.Pool; p.Threads() > 1 && (part.end-part.begin)/2 >= p.Grain(s.grain) {
+		return r.region(fr, s, part, first, dims)
 	}
 	stack, err := takeStack(s.def.Launch)
 	if err != nil {
@@ -414,8 +428,8 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 	fr.err = abi.Error{}
 	fn := stack.On(s.code.fn, &fr.err)
 	if stop := r.stopper(s); stop == nil {
-		objload.CallKernel(fn, first, dims, 0, s.outer, &fr.err)
-	} else if !stop.CallKernel(s.code.image, fn, first, dims, 0, s.outer, &fr.err) {
+		objload.CallKernel(fn, first, dims, part.begin, part.end, &fr.err)
+	} else if !stop.CallKernel(s.code.image, fn, first, dims, part.begin, part.end, &fr.err) {
 		return Ended(r.env.Ctx)
 	}
 	if fr.err.Site != 0 {

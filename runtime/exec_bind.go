@@ -85,6 +85,8 @@ type boundStep struct {
 	then, els []boundStep // arms of an if; the body of a loop is the first
 	views     []boundView // what a Copy, a Call or a HostCall reads
 	fails     bool        // it is a Fail, for these values of the shape parameters
+	until     int         // of an exchange in halves, the step of its list at which the second half is due; 0: at once
+	inner     span        // of the launch at which it is: what needs nothing of it
 
 	launches []boundLaunch // of a kernel on a device
 	number   int           // of the step among those of the function, on a device
@@ -250,6 +252,7 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			return nil, err
 		}
 	}
+	f.bindHalves(out)
 	if x.dev != nil {
 		for i := range out {
 			f.numbered++

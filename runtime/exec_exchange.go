@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
 
 	"healc/lang/types"
+	"healc/runtime/abi"
 	"healc/runtime/cluster"
 	"healc/runtime/collective"
 	"healc/runtime/exchange"
@@ -83,28 +85,157 @@ func hostShardStart(r *run, fr *frame, s *boundStep) error {
 	return nil
 }
 
-func hostHalo(r *run, fr *frame, s *boundStep) error {
-	x, err := fr.packed(&s.views[0])
-	if err != nil {
-		return err
-	}
-	windows := exchange.Windows(s.def.Host.Ints("windows"))
-	out := s.def.Host.Out
-	return fr.into(out[0], func(before []byte) error {
-		return fr.into(out[1], func(after []byte) error {
-			return exchange.Halos(r.cluster(), fr.layout(s, s.attr("axis")), x, windows, before, after)
-		})
-	})
+// Note [Halves]. A rank computes while what it needs of others is on its way. An exchange in halves sends its data when
+// its step comes, and waits for that of others at the first step that needs them: launches of kernels that do not touch
+// the results come between. If that step is a kernel which reads them at the edges of its axis alone (abi.Edge), what
+// is between the edges is computed before the wait, and the edges after it. Pieces of a kernel are the same in any
+// order, as those of threads are. Exchanges keep their order, since the second half is made before any step that is no
+// launch. A result that no launch of the same list of steps reads is waited for at once: its memory may be that of
+// another buffer later.
+
+// halves are the first halves of exchanges that have two.
+var halves = map[string]func(r *run, fr *frame, s *boundStep, x []byte, out [][]byte) (exchange.End, error){
+	"exchange_halo": func(r *run, fr *frame, s *boundStep, x []byte, out [][]byte) (exchange.End, error) {
+		windows := exchange.Windows(s.def.Host.Ints("windows"))
+		return exchange.BeginHalos(r.cluster(), fr.layout(s, s.attr("axis")), x, windows, out[0], out[1])
+	},
+	"all_gather": func(r *run, fr *frame, s *boundStep, x []byte, out [][]byte) (exchange.End, error) {
+		return exchange.BeginGather(r.cluster(), fr.layout(s, s.attr("axis")), x, out[0])
+	},
 }
 
-func hostGather(r *run, fr *frame, s *boundStep) error {
+// halfDone is an exchange whose first half is done.
+type halfDone struct {
+	step *boundStep // nil: there is none
+	end  exchange.End
+}
+
+// bindHalves finds where the second halves of exchanges are due.
+func (f *boundFunc) bindHalves(steps []boundStep) {
+	for i := range steps {
+		if h := steps[i].def.Host; h != nil && halves[h.Name] != nil {
+			steps[i].until = f.due(steps, i, h.Out)
+		}
+	}
+}
+
+// due is the step at which the second half of exchange i is due, whose results are these; 0 is at once.
+func (f *boundFunc) due(steps []boundStep, i int, results []int) int {
+	var wanted []int
+	for _, b := range results {
+		if f.bufs[b].bytes > 0 {
+			wanted = append(wanted, b)
+		}
+	}
+	touches := func(s *boundStep, b int) bool { return s.def.Launch != nil && slices.Contains(s.def.Launch.Args, b) }
+	until := i + 1
+	for until < len(steps) && steps[until].def.Launch != nil &&
+		!slices.ContainsFunc(wanted, func(b int) bool { return touches(&steps[until], b) }) {
+		until++
+	}
+	for _, b := range wanted {
+		if !slices.ContainsFunc(steps[min(until, len(steps)):], func(s boundStep) bool { return touches(&s, b) }) {
+			return 0
+		}
+	}
+	if until == len(steps) {
+		return 0
+	}
+	last := &steps[until]
+	last.inner = last.between(wanted)
+	if until == i+1 && last.inner == (span{}) {
+		return 0
+	}
+	return until
+}
+
+// between is what a launch computes without any of these buffers.
+func (s *boundStep) between(buffers []int) span {
+	l := s.def.Launch
+	if l == nil || l.Tasks > 0 {
+		return span{}
+	}
+	inner := span{0, s.outer}
+	for _, b := range l.Args {
+		if !slices.Contains(buffers, b) {
+			continue
+		}
+		e := slices.IndexFunc(l.Edges, func(e abi.Edge) bool { return e.Buffer == b })
+		if e < 0 {
+			return span{}
+		}
+		inner.begin = max(inner.begin, (l.Edges[e].First+s.align-1)/s.align*s.align)
+		inner.end = min(inner.end, (s.outer-l.Edges[e].Last)/s.align*s.align)
+	}
+	if inner.begin >= inner.end || inner == (span{0, s.outer}) {
+		return span{}
+	}
+	return inner
+}
+
+// end makes the second half of an exchange.
+func (r *run) end() error {
+	h := r.half
+	r.half = halfDone{}
+	if err := h.end(); err != nil {
+		return &RuntimeError{Site: r.site(h.step.def.Host.Site), Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// around runs a kernel around the second half of an exchange: first what is between the edges. Of several failures the
+// one counts that is met first without halves.
+func (r *run) around(fr *frame, s *boundStep) error {
+	inner := r.launchPart(fr, s, s.inner)
+	var failure *RuntimeError
+	if inner != nil && !errors.As(inner, &failure) {
+		return inner
+	}
+	if err := r.end(); err != nil {
+		return err
+	}
+	if s.inner.begin > 0 {
+		if err := r.launchPart(fr, s, span{0, s.inner.begin}); err != nil {
+			return err
+		}
+	}
+	if inner == nil && s.inner.end < s.outer {
+		return r.launchPart(fr, s, span{s.inner.end, s.outer})
+	}
+	return inner
+}
+
+// hostHalves makes an exchange that has halves, or the first of them.
+func hostHalves(r *run, fr *frame, s *boundStep) error {
 	x, err := fr.packed(&s.views[0])
 	if err != nil {
 		return err
 	}
-	return fr.into(s.def.Host.Out[0], func(out []byte) error {
-		return exchange.Gather(r.cluster(), fr.layout(s, s.attr("axis")), x, out)
-	})
+	apart := s.until > 0 // what is not in order in memory is filled at once, from a copy
+	for _, b := range s.def.Host.Out {
+		a := fr.buffer(b)
+		apart = apart && a.IsRowMajor()
+	}
+	var out [][]byte
+	var fill func(results []int) error
+	fill = func(results []int) error {
+		if len(results) > 0 {
+			return fr.into(results[0], func(b []byte) error {
+				out = append(out, b)
+				return fill(results[1:])
+			})
+		}
+		end, err := halves[s.def.Host.Name](r, fr, s, x, out)
+		switch {
+		case err != nil:
+			return err
+		case !apart:
+			return end()
+		}
+		r.half = halfDone{s, end}
+		return nil
+	}
+	return fill(s.def.Host.Out)
 }
 
 func hostFetch(r *run, fr *frame, s *boundStep) error {

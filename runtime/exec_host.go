@@ -100,8 +100,8 @@ var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"str_lt":     hostStrCompare(func(a, b string) bool { return a < b }),
 
 	"shard_start":            hostShardStart,
-	"exchange_halo":          hostHalo,
-	"all_gather":             hostGather,
+	"exchange_halo":          hostHalves,
+	"all_gather":             hostHalves,
 	"exchange_fetch":         hostFetch,
 	"all_to_all":             hostAllToAll,
 	"exchange_take":          hostTake,

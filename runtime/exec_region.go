@@ -19,6 +19,7 @@ type region struct {
 	bufs *unsafe.Pointer
 	dims *int64
 	def  *abi.Launch
+	from int64 // where the part of the axis begins that pieces are of
 
 	mu    sync.Mutex
 	full  error // no memory for the stack of a piece
@@ -26,15 +27,16 @@ type region struct {
 	err   abi.Error
 }
 
-// region runs a kernel on the threads of the pool.
-func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64) error {
+// region runs a part of a kernel on the threads of the pool.
+func (r *run) region(fr *frame, s *boundStep, part span, bufs *unsafe.Pointer, dims *int64) error {
 	g := &fr.region
 	if g.piece == nil {
 		g.piece = g.run
 	}
-	g.def = s.def.Launch
+	g.def, g.from = s.def.Launch, part.begin
+	n := part.end - part.begin
 	g.code, g.stop, g.long, g.bufs, g.dims, g.begin = s.code, r.stopper(s), s.long, bufs, dims, -1
-	if err := r.env.Pool.Run(s.outer, r.env.Pool.Grain(s.grain), s.align, s.outer >= s.rouse, g.piece); err != nil {
+	if err := r.env.Pool.Run(n, r.env.Pool.Grain(s.grain), s.align, n >= s.rouse, g.piece); err != nil {
 		return err
 	}
 	if g.stop != nil && g.stop.Stopped() {
@@ -60,6 +62,7 @@ func (g *region) run(begin, end int64) {
 		return
 	}
 	defer stack.Give()
+	begin, end = g.from+begin, g.from+end
 	var e abi.Error
 	fn := stack.On(g.code.fn, &e)
 	if g.stop == nil || end-begin < g.long && !g.stop.Stopped() {

@@ -75,6 +75,9 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 			if l.Work > 0 {
 				text += fmt.Sprintf(", %d operations and %d bytes per index", l.Work, l.Bytes)
 			}
+			for _, e := range l.Edges {
+				text += fmt.Sprintf(", %d at the first %d and the last %d", e.Buffer, e.First, e.Last)
+			}
 			pp.line(head + text)
 		case s.Host != nil:
 			h := s.Host

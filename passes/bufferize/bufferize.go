@@ -32,6 +32,7 @@ func Lower(m *ir.Module, entry string, opts Options) (*kernel.Module, error) {
 	for _, k := range out.Kernels {
 		transform.Run(transform.Planned, k, passes)
 	}
+	tellEdges(out)
 	return out, nil
 }
 

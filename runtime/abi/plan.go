@@ -86,6 +86,15 @@ type Launch struct {
 	Tasks int64
 	// Stack is how many bytes of stack the functions take that the kernel calls, MaxCallDepth deep; 0: it calls none.
 	Stack int64
+	// Edges has buffers that are read at the edges of the axis alone, of those that come from other ranks. It says
+	// nothing where there are Tasks.
+	Edges []Edge `json:",omitempty"`
+}
+
+// Edge says that a kernel reads a buffer at the first and at the last so many indices of its outermost axis alone.
+type Edge struct {
+	Buffer      int
+	First, Last int64
 }
 
 // HostCall does input or output: Name is the operation in the table ("print", "load_npy", ...).

@@ -30,6 +30,13 @@ type Comm interface {
 	// ring, where everybody sends first.
 	SendRecv(send []byte, to int, recv []byte, from int) error
 
+	// Begin is the first half of an exchange: out[r] goes to rank r, and in[r] is filled from rank r. nil is no
+	// message, neither of the one who sends nor of the one who receives; that of a rank to itself is none. Data may
+	// move while the rank computes. Finish is the other half, after which in is there. Until then the memory is not
+	// touched, and there is no other call but Meet, of a rank that has failed, which drops what was begun.
+	Begin(out, in [][]byte) error
+	Finish() error
+
 	// Barrier returns when every rank has come.
 	Barrier() error
 

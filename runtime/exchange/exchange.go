@@ -8,6 +8,7 @@ package exchange
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"healc/runtime/cluster"
 )
@@ -105,9 +106,62 @@ func (l Layout) size(n int64) [5]int64 { return [5]int64{l.Outer, n, 1, 1, l.Inn
 // bytes is how many bytes n elements of the axis have.
 func (l Layout) bytes(n int64) int { return int(l.Outer * n * l.Inner) }
 
+// An End is the second half of an exchange: it waits for the data and puts them in their places.
+type End func() error
+
+// both makes an exchange in one piece.
+func both(end End, err error) error {
+	if err != nil {
+		return err
+	}
+	return end()
+}
+
 // Gather gives every rank the whole tensor.
 func Gather(c cluster.Comm, l Layout, part, whole []byte) error {
 	return Fetch(c, l, part, 0, l.Extent, whole)
+}
+
+// BeginGather is the first half of Gather. part may change from then on; whole is there after the second.
+func BeginGather(c cluster.Comm, l Layout, part, whole []byte) (End, error) {
+	n, me := c.Size(), c.Rank()
+	all := whole
+	if l.Outer > 1 {
+		all = make([]byte, len(whole))
+	}
+	parts := make([][]byte, n)
+	for r := range n {
+		parts[r], all = all[:l.bytes(l.Len(r))], all[l.bytes(l.Len(r)):]
+	}
+	copy(parts[me], part)
+	mine := slices.Clone(parts[me]) // which may be sent when whole is no more, if the run has failed
+	out, in := make([][]byte, n), make([][]byte, n)
+	for r := range n {
+		if r != me {
+			out[r], in[r] = message(mine), message(parts[r])
+		}
+	}
+	if err := c.Begin(out, in); err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := c.Finish(); err != nil || l.Outer <= 1 {
+			return err
+		}
+		for r := range n {
+			lo, _ := l.Of(r)
+			copyBox(l.rows(whole, l.Extent, lo), l.rows(parts[r], l.Len(r), 0), l.size(l.Len(r)))
+		}
+		return nil
+	}, nil
+}
+
+// message is b, or nil where it is empty: both ranks know that there is nothing to send.
+func message(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
 }
 
 // Fetch gives every rank the elements of the axis from start on, size of them, which are there.
@@ -167,40 +221,48 @@ func (b Blocks) Halo(rank, ranks int, w Window) (before, after int64) {
 // Halos gives every rank the elements of its window that others have: in before those of ranks before it, in after
 // those of ranks behind it. windows has one for each rank.
 func Halos(c cluster.Comm, l Layout, part []byte, windows []Window, before, after []byte) error {
+	return both(BeginHalos(c, l, part, windows, before, after))
+}
+
+// BeginHalos is the first half of Halos. part may change from then on; before and after are there after the second.
+func BeginHalos(c cluster.Comm, l Layout, part []byte, windows []Window, before, after []byte) (End, error) {
 	me, n := c.Rank(), c.Size()
-	counts := l.HaloCounts(me, windows)
-	to, from := counts.To, counts.From
-	sends, receives := counts.Total()
-	send, recv := make([]byte, sends), make([]byte, receives)
+	out, in := make([][]byte, n), make([][]byte, n)
 	first, _ := l.Of(me)
-	at := 0
+	counts := l.HaloCounts(me, windows)
 	for r := range n {
-		if to[r] > 0 {
+		if counts.To[r] > 0 {
 			lo, hi := l.common(me, windows[r].Lo, windows[r].Hi)
-			copyBox(l.rows(send[at:at+to[r]], hi-lo, 0), l.rows(part, l.Len(me), lo-first), l.size(hi-lo))
+			out[r] = make([]byte, counts.To[r])
+			copyBox(l.rows(out[r], hi-lo, 0), l.rows(part, l.Len(me), lo-first), l.size(hi-lo))
 		}
-		at += to[r]
-	}
-	if err := c.AllToAll(send, to, recv, from); err != nil {
-		return err
-	}
-	at = 0
-	place := func(out []byte, ranks [2]int) {
-		total := int64(0)
-		for r := ranks[0]; r < ranks[1]; r++ {
-			lo, hi := l.common(r, windows[me].Lo, windows[me].Hi)
-			total += hi - lo
-		}
-		put := int64(0)
-		for r := ranks[0]; r < ranks[1]; r++ {
-			lo, hi := l.common(r, windows[me].Lo, windows[me].Hi)
-			copyBox(l.rows(out, total, put), l.rows(recv[at:at+from[r]], hi-lo, 0), l.size(hi-lo))
-			put, at = put+hi-lo, at+from[r]
+		if counts.From[r] > 0 {
+			in[r] = make([]byte, counts.From[r])
 		}
 	}
-	place(before, [2]int{0, me})
-	place(after, [2]int{me + 1, n})
-	return nil
+	if err := c.Begin(out, in); err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := c.Finish(); err != nil {
+			return err
+		}
+		place := func(to []byte, ranks [2]int) {
+			total, put := int64(0), int64(0)
+			for r := ranks[0]; r < ranks[1]; r++ {
+				lo, hi := l.common(r, windows[me].Lo, windows[me].Hi)
+				total += hi - lo
+			}
+			for r := ranks[0]; r < ranks[1]; r++ {
+				lo, hi := l.common(r, windows[me].Lo, windows[me].Hi)
+				copyBox(l.rows(to, total, put), l.rows(in[r], hi-lo, 0), l.size(hi-lo))
+				put += hi - lo
+			}
+		}
+		place(before, [2]int{0, me})
+		place(after, [2]int{me + 1, n})
+		return nil
+	}, nil
 }
 
 // Swap is how a tensor lies that is cut along one axis and is to be cut along another: extents are those of the axes

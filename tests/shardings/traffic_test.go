@@ -55,6 +55,17 @@ func (c *counted) AllToAll(send []byte, to []int, recv []byte, from []int) error
 	return c.Comm.AllToAll(send, to, recv, from)
 }
 
+func (c *counted) Begin(out, in [][]byte) error {
+	for r := range out {
+		if out[r] != nil {
+			c.Sent += int64(len(out[r]))
+			c.Sends++
+		}
+		c.got(r, len(in[r]))
+	}
+	return c.Comm.Begin(out, in)
+}
+
 func (c *counted) SendRecv(send []byte, to int, recv []byte, from int) error {
 	if to != cluster.Nobody {
 		c.Sent += int64(len(send))

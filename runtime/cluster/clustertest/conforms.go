@@ -50,6 +50,9 @@ func Conforms(c cluster.Comm) error {
 		if err := exchanges(c, size); err != nil {
 			return fmt.Errorf("exchange of %d: %w", size, err)
 		}
+		if err := halves(c, size); err != nil {
+			return fmt.Errorf("halves of %d: %w", size, err)
+		}
 		// a ring, where all send first
 		got, next, last := make([]byte, size+me), (me+1)%n, (me+n-1)%n
 		got = append(got[:0], make([]byte, size+last)...)
@@ -81,6 +84,11 @@ func Conforms(c cluster.Comm) error {
 	}
 	if err := agrees(c); err != nil {
 		return err
+	}
+	for _, size := range []int{8, 1 << 20} {
+		if err := failsBetween(c, size); err != nil {
+			return fmt.Errorf("a failure between the halves of an exchange of %d: %w", size, err)
+		}
 	}
 	return c.Close()
 }
@@ -117,6 +125,53 @@ func exchanges(c cluster.Comm, size int) error {
 		return err
 	}
 	return same("exchange", recv, want)
+}
+
+// halves sends to every other rank in a line, and nothing to the others.
+func halves(c cluster.Comm, size int) error {
+	me, n := c.Rank(), c.Size()
+	out, in, want := make([][]byte, n), make([][]byte, n), make([][]byte, n)
+	for r := range n {
+		if r == me || (r+me)%2 == 0 {
+			continue
+		}
+		out[r], want[r] = made(size+3*me+r, me, r), made(size+3*r+me, r, me)
+		in[r] = make([]byte, len(want[r]))
+	}
+	if err := c.Begin(out, in); err != nil {
+		return err
+	}
+	if err := c.Finish(); err != nil {
+		return err
+	}
+	for r := range n {
+		if err := same("halves", in[r], want[r]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failsBetween has all ranks fail between the halves of an exchange, and then sends other data.
+func failsBetween(c cluster.Comm, size int) error {
+	me, n := c.Rank(), c.Size()
+	out, in := make([][]byte, n), make([][]byte, n)
+	for r := range n {
+		if r != me {
+			out[r], in[r] = made(size, me, r+50), make([]byte, size)
+		}
+	}
+	if err := c.Begin(out, in); err != nil {
+		return err
+	}
+	got, err := cluster.Agree(c, cluster.Failure(1, 7))
+	if want := (cluster.Agreed{Failed: true, Code: 7}); err != nil || got != want {
+		return fmt.Errorf("agreed on %v, not %v: %w", got, want, err)
+	}
+	if n > 1 && c.Finish() == nil {
+		return fmt.Errorf("the second half has ended well, of %d bytes", size)
+	}
+	return exchanges(c, size)
 }
 
 // agrees finds the failure that counts.

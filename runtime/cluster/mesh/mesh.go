@@ -26,6 +26,8 @@ type mesh struct {
 
 	calls   sync.Mutex            // one at a time: who tells of a failure may come while another call waits
 	meeting *cluster.MeetingError // a rank has come to a meeting, and this one has not
+	begun   bool                  // an exchange, with these parts for other ranks and from them
+	out, in [][]byte
 
 	mu  sync.Mutex
 	err error // why the communicator has ended
@@ -82,7 +84,8 @@ const (
 var errClosed = errors.New("the communicator is closed")
 
 func newMesh(rank int, conns []net.Conn) *mesh {
-	m := &mesh{rank: rank, peers: make([]*peer, len(conns))}
+	n := len(conns)
+	m := &mesh{rank: rank, peers: make([]*peer, n), out: make([][]byte, n), in: make([][]byte, n)}
 	for r, c := range conns {
 		if r == rank {
 			continue
@@ -305,13 +308,11 @@ func (p *peer) aborted(n int64) error {
 // same. Its words are of a kind of their own, so that a rank which waits for data of it sees them: that one leaves its
 // call, reads from then on whatever comes from any rank until their words are there, and drops data, so that nobody who
 // still sends it something waits for ever. It waits until what it had begun to send has gone, since that is the
-// caller's memory. Then it comes to the meeting, by which the others hear of it. So all come, or have come before.
+// caller's memory. Then it comes to the meeting, by which the others hear of it. So all come, or have come before. A
+// rank that fails between the halves of an exchange does the same.
 
-// do makes one call: it posts what goes out to each rank, receives what comes from each, and waits until what was
-// posted has gone. nil is nothing, and an empty part is an empty message.
-func (m *mesh) do(out, in func(r int) []byte) error {
-	m.calls.Lock()
-	defer m.calls.Unlock()
+// begin posts what goes out to each rank. nil is nothing, and an empty part is an empty message.
+func (m *mesh) begin() error {
 	if err := m.ended(); err != nil {
 		return err
 	}
@@ -320,37 +321,94 @@ func (m *mesh) do(out, in func(r int) []byte) error {
 	}
 	n := len(m.peers)
 	for k := 1; k < n; k++ { // beginning with the next, so that not all begin with the same
-		if p := m.peers[(m.rank+k)%n]; out(p.rank) != nil {
-			if err := p.post(data, out(p.rank)); err != nil {
+		if p := m.peers[(m.rank+k)%n]; m.out[p.rank] != nil {
+			if err := p.post(data, m.out[p.rank]); err != nil {
 				return m.fail(m.reason(p, err))
 			}
 		}
 	}
+	m.begun = true
+	return nil
+}
+
+// finish receives what comes from each rank, and waits until what was posted has gone.
+func (m *mesh) finish() error {
+	if err := m.ended(); err != nil {
+		return err
+	}
+	if !m.begun { // this rank has been to a meeting since
+		return &cluster.MeetingError{Rank: m.rank}
+	}
+	n := len(m.peers)
 	for k := 1; k < n && m.meeting == nil; k++ {
-		if p := m.peers[(m.rank+n-k)%n]; in(p.rank) != nil {
-			if err := p.receive(in(p.rank)); err != nil && !errors.As(err, &m.meeting) {
+		if p := m.peers[(m.rank+n-k)%n]; m.in[p.rank] != nil {
+			if err := p.receive(m.in[p.rank]); err != nil && !errors.As(err, &m.meeting) {
 				return m.fail(err)
 			}
 		}
 	}
 	if m.meeting != nil {
-		for _, p := range m.peers {
-			if p != nil {
-				p.await()
-			}
-		}
+		m.await()
 	}
-	for k := 1; k < n; k++ {
-		if p := m.peers[(m.rank+k)%n]; out(p.rank) != nil {
-			if err := p.flushed(); err != nil {
-				return m.fail(m.reason(p, err))
-			}
-		}
+	if err := m.flushed(); err != nil {
+		return err
 	}
 	if m.meeting != nil {
 		return m.meeting
 	}
 	return nil
+}
+
+// await begins to read the words of all ranks.
+func (m *mesh) await() {
+	for _, p := range m.peers {
+		if p != nil {
+			p.await()
+		}
+	}
+}
+
+// flushed waits until all that was posted has gone.
+func (m *mesh) flushed() error {
+	m.begun = false
+	n := len(m.peers)
+	for k := 1; k < n; k++ {
+		if p := m.peers[(m.rank+k)%n]; m.out[p.rank] != nil {
+			if err := p.flushed(); err != nil {
+				return m.fail(m.reason(p, err))
+			}
+		}
+	}
+	return nil
+}
+
+// do makes one call: what it sends to each rank, and what it receives.
+func (m *mesh) do(out, in func(r int) []byte) error {
+	m.calls.Lock()
+	defer m.calls.Unlock()
+	for r := range m.peers {
+		m.out[r], m.in[r] = out(r), in(r)
+	}
+	if err := m.begin(); err != nil {
+		return err
+	}
+	return m.finish()
+}
+
+// Begin implements cluster.Comm.
+func (m *mesh) Begin(out, in [][]byte) error {
+	m.calls.Lock()
+	defer m.calls.Unlock()
+	copy(m.out, out)
+	copy(m.in, in)
+	return m.begin()
+}
+
+// Finish implements cluster.Comm.
+func (m *mesh) Finish() error {
+	m.calls.Lock()
+	defer m.calls.Unlock()
+	return m.finish()
 }
 
 // ended is why the communicator has ended.
@@ -372,11 +430,16 @@ func (m *mesh) Meet(all []uint64) error {
 	for _, w := range all[each*m.rank:][:each] {
 		own = binary.LittleEndian.AppendUint64(own, w)
 	}
+	m.await()
+	if m.begun {
+		if err := m.flushed(); err != nil {
+			return err
+		}
+	}
 	for _, p := range m.peers {
 		if p == nil {
 			continue
 		}
-		p.await()
 		if err := p.post(words, own); err != nil {
 			return m.fail(m.heard(err))
 		}

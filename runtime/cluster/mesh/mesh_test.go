@@ -388,3 +388,56 @@ func TestMeetings(t *testing.T) {
 		}
 	}
 }
+
+// TestFailsBetween: a rank that fails between the halves of an exchange, or before them, goes to a meeting. The others
+// leave the second half, or the first, and come, too; then all go on.
+func TestFailsBetween(t *testing.T) {
+	for name, make := range ways {
+		for _, size := range []int{8, 8 << 20} {
+			for _, before := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %d bytes, before: %v", name, size, before), func(t *testing.T) {
+					comms := make(t, 3)
+					for r, err := range clustertest.OnEach(comms, func(c cluster.Comm) error {
+						return failsOn(c, 1, size, before)
+					}) {
+						if err != nil {
+							t.Errorf("rank %d: %v", r, err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// failsOn has one rank fail before an exchange, or between its halves.
+func failsOn(c cluster.Comm, rank, size int, before bool) error {
+	out, in := make([][]byte, c.Size()), make([][]byte, c.Size())
+	for r := range out {
+		out[r], in[r] = make([]byte, size), make([]byte, size)
+	}
+	word := uint64(0)
+	if c.Rank() == rank {
+		word = cluster.Failure(5, 9)
+	}
+	if word == 0 || !before {
+		err := c.Begin(out, in)
+		if err == nil && word == 0 {
+			err = c.Finish()
+		}
+		var meeting *cluster.MeetingError
+		if err != nil && !errors.As(err, &meeting) {
+			return err
+		}
+	}
+	got, err := cluster.Agree(c, word)
+	if want := (cluster.Agreed{Failed: true, Rank: rank, Code: 9}); err != nil || got != want {
+		return fmt.Errorf("agreed on %v, not %v: %w", got, want, err)
+	}
+	all := []byte{7, 7, 7}
+	all[c.Rank()] = byte(c.Rank())
+	if err := c.AllGather(all, []int{1, 1, 1}); err != nil || !bytes.Equal(all, []byte{0, 1, 2}) {
+		return fmt.Errorf("after the meeting %v is gathered: %w", all, err)
+	}
+	return nil
+}

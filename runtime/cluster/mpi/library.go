@@ -24,7 +24,8 @@ type library struct {
 	commRank, commSize, commSetErrhandler    uintptr
 	commDup                                  uintptr
 	allgather, allgatherv                    uintptr
-	send, recv, sendrecv                     uintptr
+	send, recv, sendrecv, isend, irecv, wait uintptr
+	cancel                                   uintptr
 	getCount, barrier                        uintptr
 	errorString, getLibraryVersion           uintptr
 
@@ -65,6 +66,7 @@ func (l *library) bind(dl uintptr) error {
 		"Comm_rank": &l.commRank, "Comm_size": &l.commSize, "Comm_set_errhandler": &l.commSetErrhandler,
 		"Comm_dup": &l.commDup, "Allgather": &l.allgather, "Allgatherv": &l.allgatherv,
 		"Send": &l.send, "Recv": &l.recv, "Sendrecv": &l.sendrecv, "Get_count": &l.getCount, "Barrier": &l.barrier,
+		"Isend": &l.isend, "Irecv": &l.irecv, "Wait": &l.wait, "Cancel": &l.cancel,
 		"Error_string": &l.errorString, "Get_library_version": &l.getLibraryVersion,
 	} {
 		sym, err := purego.Dlsym(dl, "MPI_"+name)

@@ -21,8 +21,8 @@ const LibEnv = "HEAL_LIBMPI"
 // mostBytes is the most that a call of MPI moves: its counts are 32-bit numbers. Longer messages go in pieces.
 const mostBytes = 1 << 30
 
-// tag is that of every message.
-const tag = 1
+// epochs is how many tags there are: any MPI has these.
+const epochs = 1 << 14
 
 // mpi is a communicator by an MPI library, which only moves bytes.
 type mpi struct {
@@ -38,6 +38,8 @@ type mpi struct {
 	got             int32
 	counts, offsets []int32
 	calls           series
+	epoch           int // how many meetings there were
+	exchange        exchange
 }
 
 // Open makes this process, started by a launcher such as mpirun, a rank of MPI_COMM_WORLD. The library is the one
@@ -108,6 +110,9 @@ func (m *mpi) start() error {
 	return err
 }
 
+// tag is that of messages since the last meeting.
+func (m *mpi) tag() uintptr { return uintptr(1 + m.epoch%epochs) }
+
 func (m *mpi) Rank() int { return m.rank }
 func (m *mpi) Size() int { return m.size }
 
@@ -125,7 +130,7 @@ func (m *mpi) AllGather(all []byte, counts []int) error {
 	cluster.CheckCounts(m.size, all, counts)
 	return m.do(func() error {
 		if len(all) > m.most {
-			return m.exchange(func(int) []byte { return cluster.Part(all, counts, m.rank) },
+			return m.inTurn(func(int) []byte { return cluster.Part(all, counts, m.rank) },
 				func(r int) []byte { return cluster.Part(all, counts, r) })
 		}
 		return m.gather(m.lib.world, all, counts)
@@ -150,9 +155,13 @@ func (m *mpi) gather(comm uintptr, all []byte, counts []int) error {
 }
 
 // Meet implements cluster.Comm. A rank that waits for data does not see that others have come to a meeting: who has
-// failed ends it.
+// failed ends it. What was begun before is dropped: messages after the meeting have another tag.
 func (m *mpi) Meet(words []uint64) error {
 	return m.do(func() error {
+		if err := m.drop(); err != nil {
+			return err
+		}
+		m.epoch++
 		each := len(words) / m.size
 		all, counts := make([]byte, 8*len(words)), make([]int, m.size)
 		for r := range counts {
@@ -180,14 +189,27 @@ func (m *mpi) AllToAll(send []byte, to []int, recv []byte, from []int) error {
 			return err
 		}
 		// Not MPI_Alltoallv, which may take a message that is shorter than was expected for the whole.
-		return m.exchange(func(r int) []byte { return cluster.Part(send, to, r) },
-			func(r int) []byte { return cluster.Part(recv, from, r) })
+		out := func(r int) []byte { return some(cluster.Part(send, to, r)) }
+		in := func(r int) []byte { return some(cluster.Part(recv, from, r)) }
+		if m.size == 2 {
+			return m.inTurn(out, in)
+		}
+		m.begin(out, in)
+		return m.end()
 	})
 }
 
-// exchange sends to and receives from each other rank, beginning with the nearest. What is empty is not sent, as both
-// ranks know that it is.
-func (m *mpi) exchange(out, in func(r int) []byte) error {
+// some is b, or nil where that is empty: it is not sent, as both ranks know.
+func some(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// inTurn sends to and receives from one other rank after the other, beginning with the nearest. What is empty is not
+// sent, as both ranks know that it is.
+func (m *mpi) inTurn(out, in func(r int) []byte) error {
 	for k := 1; k < m.size; k++ {
 		to, from := (m.rank+k)%m.size, (m.rank+m.size-k)%m.size
 		send, recv := out(to), in(from)
@@ -218,7 +240,7 @@ func (m *mpi) sendRecv(send []byte, to int, recv []byte, from int) error {
 	for first := true; ; first = false {
 		out, in := to != cluster.Nobody && (first || len(send) > 0), from != cluster.Nobody && (first || len(recv) > 0)
 		s, r := send[:min(len(send), m.most)], recv[:min(len(recv), m.most)]
-		l := m.lib
+		l, tag := m.lib, m.tag()
 		switch {
 		case out && in:
 			*m.calls.next() = call{fn: l.sendrecv, args: [...]uintptr{data0(s), uintptr(len(s)), l.bytes, uintptr(to),

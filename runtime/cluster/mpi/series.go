@@ -13,18 +13,23 @@ const mostArgs = 12
 // series is calls of C that follow each other, up to the first whose result is not 0. They cost one way from Go into C
 // and back, which is about as long as what MPI does for a short message. It lies on the heap, where C finds it.
 type series struct {
-	calls [2]call
+	calls []call
 	n     int
 }
 
 // next is another call, which the caller writes. What its arguments point to is kept alive until run has returned.
 func (s *series) next() *call {
-	s.n++
+	if s.n++; s.n > len(s.calls) {
+		s.calls = append(s.calls, make([]call, s.n)...)
+	}
 	return &s.calls[s.n-1]
 }
 
 // run makes the calls that were written, and returns the first result that is not 0.
 func (s *series) run() uintptr {
+	if s.n == 0 {
+		return 0
+	}
 	made := s.make()
 	s.n = 0
 	return uintptr(uint32(s.calls[made-1].result))
