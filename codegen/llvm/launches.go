@@ -3,6 +3,7 @@ package llvm
 import (
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/runtime/abi"
 )
 
@@ -11,7 +12,7 @@ import (
 func (m *program) decide() error {
 	launched := map[string]bool{}
 	if m.Km.Plan != nil {
-		visitLaunches(m.Km.Plan, func(l *abi.Launch) { launched[l.Kernel] = true })
+		transform.Launches(m.Km.Plan, func(l *abi.Launch) { launched[l.Kernel] = true })
 	}
 	for _, k := range m.Km.Kernels {
 		o := m.effort
@@ -43,7 +44,7 @@ func (m *program) tellPlan() {
 	if m.Km.Plan == nil || m.effort.Least {
 		return
 	}
-	visitLaunches(m.Km.Plan, func(l *abi.Launch) {
+	transform.Launches(m.Km.Plan, func(l *abi.Launch) {
 		s, here := m.schedules[l.Kernel]
 		switch p := m.products[l.Kernel]; {
 		case p != nil && !p.Free:
@@ -76,7 +77,7 @@ func tellStacks(km *kernel.Module, frames map[string]int64) {
 	for _, k := range km.Kernels {
 		kernel.Each(k.Body, func(*kernel.Call) { calls[k.Name] = true })
 	}
-	visitLaunches(km.Plan, func(l *abi.Launch) {
+	transform.Launches(km.Plan, func(l *abi.Launch) {
 		if calls[l.Kernel] {
 			l.Stack = max(l.Stack, abi.MaxCallDepth*largest)
 		}
@@ -89,26 +90,4 @@ func align(s *kernel.Schedule) int64 {
 		return d.Get("align")
 	}
 	return 0
-}
-
-// visitLaunches calls f for every launch of a plan.
-func visitLaunches(plan *abi.Program, f func(l *abi.Launch)) {
-	var visit func(steps []abi.Step)
-	visit = func(steps []abi.Step) {
-		for _, s := range steps {
-			if s.Launch != nil {
-				f(s.Launch)
-			}
-			if s.If != nil {
-				visit(s.If.Then)
-				visit(s.If.Else)
-			}
-			if s.Loop != nil {
-				visit(s.Loop.Body)
-			}
-		}
-	}
-	for _, f := range plan.Funcs {
-		visit(f.Steps)
-	}
 }

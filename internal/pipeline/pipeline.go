@@ -238,11 +238,14 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		defer m.opts.Debug.Timer.Stage("codegen")()
 	}
 	art = &codegen.Artifact{Plan: km.Plan}
-	if m.onDevice() {
+	switch {
+	case m.onDevice():
 		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly,
 			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took,
 				Profile: debug.Profile, Observer: debug.Observer})
-	} else {
+	case m.byKernel(kept):
+		art.Objects, err = m.sharedObjects(km, kept, opts)
+	default:
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}
 	if err != nil {

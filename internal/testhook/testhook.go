@@ -12,6 +12,9 @@ var Processor = func(cpu string) (runtime.Processor, error) { return nil, nil }
 // attacker here. What it gives is printed.
 var Sandboxed func() string
 
+// Compiled is told of each kernel that a rank of several makes code of: tests count them.
+var Compiled = func(kernel string) {}
+
 // SplitAll makes programs that are compiled with opts, a *heal.Options, run every kernel on all threads, however small
 // it is. The root package puts it here.
 var SplitAll func(opts any)

@@ -39,9 +39,7 @@ func Share(m *kernel.Module) *kernel.Module {
 	if len(instead) == 0 || m.Plan == nil {
 		return m
 	}
-	for _, f := range m.Plan.Funcs {
-		renameLaunches(f.Steps, instead)
-	}
+	RenameLaunches(m.Plan, instead)
 	return &out
 }
 
@@ -55,17 +53,33 @@ func Identity(k *kernel.Kernel) string {
 	return c.String()
 }
 
-func renameLaunches(steps []abi.Step, instead map[string]string) {
-	for _, s := range steps {
-		if s.Launch != nil && instead[s.Launch.Kernel] != "" {
-			s.Launch.Kernel = instead[s.Launch.Kernel]
+// RenameLaunches gives the kernels that a plan launches other names.
+func RenameLaunches(p *abi.Program, names map[string]string) {
+	Launches(p, func(l *abi.Launch) {
+		if name := names[l.Kernel]; name != "" {
+			l.Kernel = name
 		}
-		if s.If != nil {
-			renameLaunches(s.If.Then, instead)
-			renameLaunches(s.If.Else, instead)
+	})
+}
+
+// Launches calls f for every launch of a plan.
+func Launches(p *abi.Program, f func(l *abi.Launch)) {
+	var visit func(steps []abi.Step)
+	visit = func(steps []abi.Step) {
+		for _, s := range steps {
+			if s.Launch != nil {
+				f(s.Launch)
+			}
+			if s.If != nil {
+				visit(s.If.Then)
+				visit(s.If.Else)
+			}
+			if s.Loop != nil {
+				visit(s.Loop.Body)
+			}
 		}
-		if s.Loop != nil {
-			renameLaunches(s.Loop.Body, instead)
-		}
+	}
+	for _, fn := range p.Funcs {
+		visit(fn.Steps)
 	}
 }
