@@ -23,7 +23,8 @@ const (
 	ShardConcat
 	// ShardRead: what stands at a position of the axis is sent to all.
 	ShardRead
-	// ShardReduce: partial results of whole chunks are gathered, and every rank reduces them in the prescribed order.
+	// ShardReduce: partial results of whole chunks are gathered, and every rank reduces them in the prescribed order; or
+	// each rank reduces a part of what has other axes.
 	ShardReduce
 	// ShardAnyOrder: a reduction that has the same bits in any order. The results of all parts are gathered.
 	ShardAnyOrder
@@ -84,7 +85,8 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardRead:      {"positions of an axis", "What stands at a position of the cut axis is sent to all."},
 	ShardConcat:    {"joins", "Along the cut axis, rows that lie with neighbours are sent; along others nothing."},
 	ShardReduce: {"reductions", "The results of whole chunks are gathered, and reduced in the prescribed order on " +
-		"every rank; integers as in any order."},
+		"every rank; where that is much, each rank gets those of a part of the other axes, and what it makes of them " +
+		"is gathered; integers as in any order."},
 	ShardAnyOrder:  {"in any order", "The results of all parts are gathered, and reduced on every rank."},
 	ShardPositions: {"positions", "The extreme of each part and its position are gathered."},
 	ShardProduct:   {"products", "Rows of the left and columns of the right are cut; the other factor is gathered."},
@@ -106,10 +108,10 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardUpdate: {"updates", "Every rank replaces the elements of its own part."},
 	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is " +
 		"sent."},
-	ShardBranch:   {"choices", "All ranks take the same arm."},
-	ShardLoop:     {"loops", "The state stays cut from step to step."},
-	ShardSource:   {"sources", "Every rank makes its own part."},
-	ShardOutput:   {"output", "Gathered, and printed by rank 0."},
+	ShardBranch: {"choices", "All ranks take the same arm."},
+	ShardLoop:   {"loops", "The state stays cut from step to step."},
+	ShardSource: {"sources", "Every rank makes its own part."},
+	ShardOutput: {"output", "Gathered, and printed by rank 0."},
 	ShardWritten: {"files", "Every rank writes its own part. Where that would be many short runs of bytes, all ranks " +
 		"send to all, so that each has whole rows to write."},
 	ShardWhole:    {"whole", "Operands are never cut."},

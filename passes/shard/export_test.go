@@ -65,3 +65,10 @@ func Repair(f *ir.Func) int {
 		}
 	}
 }
+
+// SetLatency says how many bytes a message costs, and gives what puts it back.
+func SetLatency(bytes int64) (restore func()) {
+	before := latencyBytes
+	latencyBytes = bytes
+	return func() { latencyBytes = before }
+}

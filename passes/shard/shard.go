@@ -66,6 +66,9 @@ func Run(m *ir.Module, ranks Ranks) error {
 		w := &rewriter{placement: p, m: m, ranks: ranks, inner: map[*ir.Value]parts.Blocks{}, clone: ir.NewCloner(),
 			b: &ir.Builder{Block: &ir.Block{}}}
 		m.Funcs[i] = w.function(f, cut)
+		if err := p.list.Err(); err != nil { // the parts are too large
+			return err
+		}
 	}
 	return nil
 }
