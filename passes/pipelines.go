@@ -31,7 +31,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 func Distributed(entry string, bind map[string]int64, ranks shard.Ranks) []Pass {
 	list := []Pass{extentsPass(entry, bind), inlinePass(entry), specializePass(entry, bind)}
 	list = append(list, simplify()...)
-	return append(append(list, shardPass(ranks)), rest()...)
+	return append(append(append(list, shardPass(ranks)), rest()...), overlapPass)
 }
 
 // Placed is the pipeline before Distributed shards, for an entry of any shape: shard.Check reads what it leaves.
@@ -57,6 +57,14 @@ func shardPass(ranks shard.Ranks) Pass {
 		Name: "shard", Doc: "makes the program of one of several ranks", Required: true,
 		Run: func(m *ir.Module, _ Remark) error { return shard.Run(m, ranks) },
 	}
+}
+
+var overlapPass = Pass{
+	Name: "overlap", Doc: "puts kernels between exchanges of ranks and what needs what comes",
+	Run: func(m *ir.Module, _ Remark) error {
+		shard.Overlap(m)
+		return nil
+	},
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -109,6 +117,7 @@ var order = []struct{ before, after, why string }{
 	{"batch", "canonicalize", "what is left of a tabulate may not depend on the index any more"},
 	{"batch", "dce", "copies of regions hold operations that nothing uses"},
 	{"expand", "fuse", "what is expanded has no lowering of its own"},
+	{"fuse", "overlap", "it orders kernels"},
 	{"inline", "fuse", "kernels do not reach across calls"},
 	{"canonicalize", "fuse", "fusion sees one view where there were several, and no constant that is computed"},
 	{"cse", "fuse", "a value with two definitions would be computed by two kernels"},
