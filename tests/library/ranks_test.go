@@ -21,6 +21,7 @@ import (
 	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
+	"healc/runtime/abi"
 	"healc/runtime/cluster"
 	"healc/runtime/exchange"
 	"healc/runtime/tensor"
@@ -256,12 +257,33 @@ pub fn whole[N, M](x: f32[M, N] sharded(1)) -> f32[M, N] = replicate(x) .+ 1.0
 pub fn turned[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(1) = reshard(x * x, 1)
 pub fn picked[N, M](x: f32[N, M] sharded(0), i: i32) -> f32[M] = x[i]
 pub fn asked[N, M](x: f32[N, M] sharded(0), at: i32[N] sharded(0)) -> f32[N, M] sharded(0) = x[at]
+pub fn ordered[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = sort(x, 0)
+pub fn halves[N, M](x: f16[M, N] sharded(1)) -> f16[M, N] sharded(1) = sort(x, 1)
+pub fn large[N](x: u64[N] sharded(0)) -> (u64[N] sharded(0), i32[N] sharded(0)) = (sort(x), argsort(x))
+pub fn small[N](x: i8[N] sharded(0)) -> i8[N] sharded(0) = sort(x)
+pub fn doubles[N](x: f64[N] sharded(0)) -> f64[N] sharded(0) = sort(x)
+pub fn places[N](x: i32[N] sharded(0)) -> i32[N] sharded(0) = argsort(x % 3)
 pub fn sums[N](x: f32[N] sharded(0)) -> f32[N] sharded(0) = cumsum(x)
 pub fn steps[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = iterate(5, x, |s| halo(s))
 pub fn changed[N](x: &mut f32[N] sharded(0), a: f32) -> f32 = { x += a; +/(x) }
 pub fn numbers[N](a: f32[N] sharded(0)) -> i32[N] sharded(0) = 0..N
 pub fn plain[N](a: f32[N]) -> f32[N] = a .* 2.0
 `
+
+// exchangesOf adds the names of the operations of a plan that the host does.
+func exchangesOf(steps []abi.Step, names map[string]bool) {
+	for _, s := range steps {
+		switch {
+		case s.Host != nil:
+			names[s.Host.Name] = true
+		case s.Loop != nil:
+			exchangesOf(s.Loop.Body, names)
+		case s.If != nil:
+			exchangesOf(s.If.Then, names)
+			exchangesOf(s.If.Else, names)
+		}
+	}
+}
 
 // TestRanks: functions of a library give on blocks, on any number of ranks, the bits that they give on one.
 func TestRanks(t *testing.T) {
@@ -297,8 +319,13 @@ func TestRanks(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Target.CPU = plain
-		libs := copies(t, l, 7)
+		libs, names := copies(t, l, 7), map[string]bool{}
 		for _, e := range l.Entries {
+			for _, r := range e.Ranks {
+				for _, f := range r.Code.Plan.Funcs {
+					exchangesOf(f.Steps, names)
+				}
+			}
 			f, err := m.Func(e.Name)
 			if err != nil {
 				t.Fatal(err)
@@ -337,6 +364,12 @@ func TestRanks(t *testing.T) {
 				if d := differ(f, want, got); d != "" {
 					t.Errorf("%s, N = %d: %s", e.Name, n, d)
 				}
+			}
+		}
+		for _, name := range []string{"shard_start", "exchange_halo", "all_gather", "exchange_fetch", "all_to_all",
+			"exchange_take", "exchange_sorted", "from_previous", "to_next"} {
+			if n > 1 && !names[name] {
+				t.Errorf("no function needs %s, of %v", name, names)
 			}
 		}
 	}

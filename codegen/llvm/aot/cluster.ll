@@ -459,6 +459,399 @@ leave:
   ret i32 %c5
 }
 
+; ---- Sorts along an axis that is cut. Each rank has sorted its part, and gets what belongs into its block. Where a block
+; begins in the part of each rank is found bit by bit: the key of the element there is the largest of which no more keys
+; are below than there are elements before the block. All ranks find all of it, by the counts of all. Equal elements come
+; in the order of the ranks.
+
+; A number by which an element of %bytes sorts, as DType.SortKey: 0 is unsigned, 1 signed, 2 floats whose infinity is %inf.
+define internal i64 @heal.key(ptr %at, i64 %bytes, i64 %kind, i64 %inf) {
+entry:
+  switch i64 %bytes, label %l8 [
+    i64 1, label %l1
+    i64 2, label %l2
+    i64 4, label %l4
+  ]
+l1:
+  %v1 = load i8, ptr %at, align 1
+  %w1 = zext i8 %v1 to i64
+  br label %have
+l2:
+  %v2 = load i16, ptr %at, align 2
+  %w2 = zext i16 %v2 to i64
+  br label %have
+l4:
+  %v4 = load i32, ptr %at, align 4
+  %w4 = zext i32 %v4 to i64
+  br label %have
+l8:
+  %w8 = load i64, ptr %at, align 8
+  br label %have
+have:
+  %x = phi i64 [ %w1, %l1 ], [ %w2, %l2 ], [ %w4, %l4 ], [ %w8, %l8 ]
+  %bits = mul i64 %bytes, 8
+  %last = sub i64 %bits, 1
+  %top = shl i64 1, %last
+  %rest = sub i64 %top, 1
+  %all = or i64 %top, %rest
+  %signed = xor i64 %x, %top
+  %abs = and i64 %x, %rest
+  %nan = icmp ugt i64 %abs, %inf
+  %zero = icmp eq i64 %abs, 0
+  %minus = icmp ne i64 %x, %abs
+  %turned = xor i64 %x, %all
+  %up = or i64 %x, %top
+  %f1 = select i1 %minus, i64 %turned, i64 %up
+  %f2 = select i1 %zero, i64 %top, i64 %f1
+  %f3 = select i1 %nan, i64 %all, i64 %f2
+  %isf = icmp eq i64 %kind, 2
+  %iss = icmp eq i64 %kind, 1
+  %r1 = select i1 %iss, i64 %signed, i64 %x
+  %r2 = select i1 %isf, i64 %f3, i64 %r1
+  ret i64 %r2
+}
+
+; Counts for each splitter and row how many keys of this rank's part are below a key: %keys with the bit %bit, or where
+; that is 0 itself, or above it where %bit is -1. Then every rank gets those of all, %m of each, behind one another.
+define internal i32 @heal.counts(ptr %part, i64 %rows, i64 %mine, i64 %bytes, i64 %kind, i64 %inf, ptr %keys, i64 %bit,
+    ptr %all, ptr %lengths) {
+entry:
+  %rank.at = getelementptr i8, ptr @heal.cluster, i64 8
+  %rank = load i32, ptr %rank.at, align 4
+  %me = zext i32 %rank to i64
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks = load i32, ptr %size.at, align 4
+  %n = zext i32 %ranks to i64
+  %less = sub i64 %n, 1
+  %m = mul i64 %less, %rows
+  %before = mul i64 %me, %m
+  %own = getelementptr i64, ptr %all, i64 %before
+  %above = icmp eq i64 %bit, -1
+  %with = select i1 %above, i64 0, i64 %bit
+  br label %next
+next:
+  %c = phi i64 [ 0, %entry ], [ %c1, %found ]
+  %done = icmp eq i64 %c, %m
+  br i1 %done, label %exchange, label %one
+one:
+  %k.at = getelementptr i64, ptr %keys, i64 %c
+  %k0 = load i64, ptr %k.at, align 8
+  %k = or i64 %k0, %with
+  %row = urem i64 %c, %rows
+  %first = mul i64 %row, %mine
+  br label %search
+search:
+  %lo = phi i64 [ 0, %one ], [ %lo1, %step ]
+  %hi = phi i64 [ %mine, %one ], [ %hi1, %step ]
+  %open = icmp slt i64 %lo, %hi
+  br i1 %open, label %step, label %found
+step:
+  %sum = add i64 %lo, %hi
+  %mid = lshr i64 %sum, 1
+  %i = add i64 %first, %mid
+  %off = mul i64 %i, %bytes
+  %at = getelementptr i8, ptr %part, i64 %off
+  %key = call i64 @heal.key(ptr %at, i64 %bytes, i64 %kind, i64 %inf)
+  %below = icmp ult i64 %key, %k
+  %equal = icmp eq i64 %key, %k
+  %too = and i1 %equal, %above
+  %counted = or i1 %below, %too
+  %mid1 = add i64 %mid, 1
+  %lo1 = select i1 %counted, i64 %mid1, i64 %lo
+  %hi1 = select i1 %counted, i64 %hi, i64 %mid
+  br label %search
+found:
+  %put = getelementptr i64, ptr %own, i64 %c
+  store i64 %lo, ptr %put, align 8
+  %c1 = add i64 %c, 1
+  br label %next
+exchange:
+  %code = call i32 @heal.gather(ptr %all, ptr %lengths)
+  ret i32 %code
+}
+
+; Where each block begins in the part of each rank: %split has of block d, of row k, of rank r word (d * rows + k) * ranks
+; + r, for one block more than there are ranks. %table has of each rank where its block begins, and how many elements it
+; has; %room is memory for 2 * ranks * m + m + ranks words, where m is (ranks - 1) * rows.
+define internal i32 @heal.split(ptr %part, i64 %rows, i64 %mine, i64 %bytes, i64 %kind, i64 %inf, ptr %table, ptr %split,
+    ptr %room) {
+entry:
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks = load i32, ptr %size.at, align 4
+  %n = zext i32 %ranks to i64
+  %less1 = sub i64 %n, 1
+  %m = mul i64 %less1, %rows
+  %nm = mul i64 %n, %m
+  %all = getelementptr i64, ptr %room, i64 0
+  %less = getelementptr i64, ptr %all, i64 %nm
+  %keys = getelementptr i64, ptr %less, i64 %nm
+  %lengths = getelementptr i64, ptr %keys, i64 %m
+  %m8 = mul i64 %m, 8
+  call void @llvm.memset.p0.i64(ptr %keys, i8 0, i64 %m8, i1 false)
+  br label %set
+set:
+  %q = phi i64 [ 0, %entry ], [ %q1, %set ]
+  %len.at = getelementptr i64, ptr %lengths, i64 %q
+  store i64 %m8, ptr %len.at, align 8
+  %q1 = add i64 %q, 1
+  %isset = icmp eq i64 %q1, %n
+  br i1 %isset, label %bits, label %set
+bits:
+  %width = mul i64 %bytes, 8
+  %from = sub i64 %width, 1
+  %top = shl i64 1, %from
+  br label %round
+round:
+  %bit = phi i64 [ %top, %bits ], [ %bit1, %narrowed ]
+  %code = call i32 @heal.counts(ptr %part, i64 %rows, i64 %mine, i64 %bytes, i64 %kind, i64 %inf, ptr %keys, i64 %bit,
+      ptr %all, ptr %lengths)
+  %bad = icmp ne i32 %code, 0
+  br i1 %bad, label %fail, label %narrow
+narrow:
+  %c = phi i64 [ 0, %round ], [ %c1, %decided ]
+  %through = icmp eq i64 %c, %m
+  br i1 %through, label %narrowed, label %add
+add:
+  %r = phi i64 [ 0, %narrow ], [ %r1, %add ]
+  %sum = phi i64 [ 0, %narrow ], [ %sum1, %add ]
+  %rm = mul i64 %r, %m
+  %rc = add i64 %rm, %c
+  %n.at = getelementptr i64, ptr %all, i64 %rc
+  %has = load i64, ptr %n.at, align 8
+  %sum1 = add i64 %sum, %has
+  %r1 = add i64 %r, 1
+  %added = icmp eq i64 %r1, %n
+  br i1 %added, label %decide, label %add
+decide:
+  %d0 = udiv i64 %c, %rows
+  %d = add i64 %d0, 1
+  %d2 = mul i64 %d, 2
+  %want.at = getelementptr i64, ptr %table, i64 %d2
+  %want = load i64, ptr %want.at, align 8
+  %fits = icmp sle i64 %sum1, %want
+  %key.at = getelementptr i64, ptr %keys, i64 %c
+  %key = load i64, ptr %key.at, align 8
+  %more = or i64 %key, %bit
+  %chosen = select i1 %fits, i64 %more, i64 %key
+  store i64 %chosen, ptr %key.at, align 8
+  br label %decided
+decided:
+  %c1 = add i64 %c, 1
+  br label %narrow
+narrowed:
+  %bit1 = lshr i64 %bit, 1
+  %last = icmp eq i64 %bit1, 0
+  br i1 %last, label %below, label %round
+below:
+  %code2 = call i32 @heal.counts(ptr %part, i64 %rows, i64 %mine, i64 %bytes, i64 %kind, i64 %inf, ptr %keys, i64 0,
+      ptr %all, ptr %lengths)
+  %bad2 = icmp ne i32 %code2, 0
+  br i1 %bad2, label %fail, label %above
+above:
+  %nm8 = mul i64 %nm, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %less, ptr %all, i64 %nm8, i1 false)
+  %code3 = call i32 @heal.counts(ptr %part, i64 %rows, i64 %mine, i64 %bytes, i64 %kind, i64 %inf, ptr %keys, i64 -1,
+      ptr %all, ptr %lengths)
+  %bad3 = icmp ne i32 %code3, 0
+  br i1 %bad3, label %fail, label %ends
+ends:
+  ; Before the first block nothing comes, and before the one behind the last everything.
+  %e = phi i64 [ 0, %above ], [ %e1, %ends ]
+  %rn = mul i64 %rows, %n
+  %er = urem i64 %e, %n
+  %none.at = getelementptr i64, ptr %split, i64 %e
+  store i64 0, ptr %none.at, align 8
+  %behind = mul i64 %n, %rn
+  %ee = add i64 %behind, %e
+  %end.at = getelementptr i64, ptr %split, i64 %ee
+  %er2 = mul i64 %er, 2
+  %er3 = add i64 %er2, 1
+  %have.at = getelementptr i64, ptr %table, i64 %er3
+  %have = load i64, ptr %have.at, align 8
+  store i64 %have, ptr %end.at, align 8
+  %e1 = add i64 %e, 1
+  %ended = icmp eq i64 %e1, %rn
+  br i1 %ended, label %place, label %ends
+place:
+  %p = phi i64 [ 0, %ends ], [ %p1, %placed ]
+  %finished = icmp eq i64 %p, %m
+  br i1 %finished, label %end, label %total
+total:
+  %t = phi i64 [ 0, %place ], [ %t1, %total ]
+  %tsum = phi i64 [ 0, %place ], [ %tsum1, %total ]
+  %tm = mul i64 %t, %m
+  %tp = add i64 %tm, %p
+  %tl.at = getelementptr i64, ptr %less, i64 %tp
+  %tl = load i64, ptr %tl.at, align 8
+  %tsum1 = add i64 %tsum, %tl
+  %t1 = add i64 %t, 1
+  %totalled = icmp eq i64 %t1, %n
+  br i1 %totalled, label %rest, label %total
+rest:
+  %pd0 = udiv i64 %p, %rows
+  %pd = add i64 %pd0, 1
+  %pd2 = mul i64 %pd, 2
+  %pwant.at = getelementptr i64, ptr %table, i64 %pd2
+  %pwant = load i64, ptr %pwant.at, align 8
+  %left0 = sub i64 %pwant, %tsum1
+  %prows = add i64 %p, %rows
+  %pfirst = mul i64 %prows, %n
+  br label %give
+give:
+  %g = phi i64 [ 0, %rest ], [ %g1, %give ]
+  %left = phi i64 [ %left0, %rest ], [ %left1, %give ]
+  %gm = mul i64 %g, %m
+  %gp = add i64 %gm, %p
+  %gl.at = getelementptr i64, ptr %less, i64 %gp
+  %gl = load i64, ptr %gl.at, align 8
+  %gu.at = getelementptr i64, ptr %all, i64 %gp
+  %gu = load i64, ptr %gu.at, align 8
+  %same = sub i64 %gu, %gl
+  %taken = call i64 @llvm.smin.i64(i64 %same, i64 %left)
+  %cut = add i64 %gl, %taken
+  %gi = add i64 %pfirst, %g
+  %gs.at = getelementptr i64, ptr %split, i64 %gi
+  store i64 %cut, ptr %gs.at, align 8
+  %left1 = sub i64 %left, %taken
+  %g1 = add i64 %g, 1
+  %given = icmp eq i64 %g1, %n
+  br i1 %given, label %placed, label %give
+placed:
+  %p1 = add i64 %p, 1
+  br label %place
+fail:
+  %why = phi i32 [ %code, %round ], [ %code2, %below ], [ %code3, %above ]
+  ret i32 %why
+end:
+  ret i32 0
+}
+
+; Moves a column by the splitters, unless something has failed before. %room is memory for 2 * ranks + rows words and twice
+; the part.
+define internal i32 @heal.column(i32 %before, ptr %part, ptr %out, i64 %rows, i64 %mine, i64 %bytes, ptr %split,
+    ptr %room) {
+entry:
+  %well = icmp eq i32 %before, 0
+  br i1 %well, label %begin, label %leave
+leave:
+  ret i32 %before
+begin:
+  %rank.at = getelementptr i8, ptr @heal.cluster, i64 8
+  %rank = load i32, ptr %rank.at, align 4
+  %me = zext i32 %rank to i64
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks = load i32, ptr %size.at, align 4
+  %n = zext i32 %ranks to i64
+  %to = getelementptr i64, ptr %room, i64 0
+  %from = getelementptr i64, ptr %to, i64 %n
+  %put.in = getelementptr i64, ptr %from, i64 %n
+  %send = getelementptr i64, ptr %put.in, i64 %rows
+  %elements = mul i64 %rows, %mine
+  %size = mul i64 %elements, %bytes
+  %receive = getelementptr i8, ptr %send, i64 %size
+  %rn = mul i64 %rows, %n
+  br label %rank0
+rank0:
+  %r = phi i64 [ 0, %begin ], [ %r1, %rank1 ]
+  %at = phi i64 [ 0, %begin ], [ %put1, %rank1 ]
+  %sent0 = mul i64 %r, %rn
+  br label %row0
+row0:
+  %k = phi i64 [ 0, %rank0 ], [ %k1, %row0 ]
+  %put = phi i64 [ %at, %rank0 ], [ %put1, %row0 ]
+  %got = phi i64 [ 0, %rank0 ], [ %got1, %row0 ]
+  ; What goes to rank r begins and ends in the part of this rank with block r.
+  %kn = mul i64 %k, %n
+  %i0 = add i64 %sent0, %kn
+  %i1 = add i64 %i0, %me
+  %lo.at = getelementptr i64, ptr %split, i64 %i1
+  %lo = load i64, ptr %lo.at, align 8
+  %i2 = add i64 %i1, %rn
+  %hi.at = getelementptr i64, ptr %split, i64 %i2
+  %hi = load i64, ptr %hi.at, align 8
+  %len = sub i64 %hi, %lo
+  %run = mul i64 %len, %bytes
+  %first = mul i64 %k, %mine
+  %e = add i64 %first, %lo
+  %eb = mul i64 %e, %bytes
+  %src = getelementptr i8, ptr %part, i64 %eb
+  %dst = getelementptr i8, ptr %send, i64 %put
+  call void @llvm.memcpy.p0.p0.i64(ptr %dst, ptr %src, i64 %run, i1 false)
+  %put1 = add i64 %put, %run
+  ; What comes from rank r begins and ends in its part with the block of this rank.
+  %mb = mul i64 %me, %rn
+  %j0 = add i64 %mb, %kn
+  %j1 = add i64 %j0, %r
+  %glo.at = getelementptr i64, ptr %split, i64 %j1
+  %glo = load i64, ptr %glo.at, align 8
+  %j2 = add i64 %j1, %rn
+  %ghi.at = getelementptr i64, ptr %split, i64 %j2
+  %ghi = load i64, ptr %ghi.at, align 8
+  %glen = sub i64 %ghi, %glo
+  %gbytes = mul i64 %glen, %bytes
+  %got1 = add i64 %got, %gbytes
+  %k1 = add i64 %k, 1
+  %rowed = icmp eq i64 %k1, %rows
+  br i1 %rowed, label %rank1, label %row0
+rank1:
+  %sends = sub i64 %put1, %at
+  %to.at = getelementptr i64, ptr %to, i64 %r
+  store i64 %sends, ptr %to.at, align 8
+  %from.at = getelementptr i64, ptr %from, i64 %r
+  store i64 %got1, ptr %from.at, align 8
+  %r1 = add i64 %r, 1
+  %ranked = icmp eq i64 %r1, %n
+  br i1 %ranked, label %exchange, label %rank0
+exchange:
+  %code = call i32 @heal.all(ptr %send, ptr %to, ptr %receive, ptr %from)
+  %bad = icmp ne i32 %code, 0
+  br i1 %bad, label %fail, label %unpack
+fail:
+  ret i32 %code
+unpack:
+  %rows8 = mul i64 %rows, 8
+  call void @llvm.memset.p0.i64(ptr %put.in, i8 0, i64 %rows8, i1 false)
+  br label %urank
+urank:
+  %v = phi i64 [ 0, %unpack ], [ %v1, %ranked1 ]
+  %pos = phi i64 [ 0, %unpack ], [ %pos1, %ranked1 ]
+  br label %urow
+urow:
+  %u = phi i64 [ 0, %urank ], [ %u1, %urow ]
+  %p = phi i64 [ %pos, %urank ], [ %pos1, %urow ]
+  %un = mul i64 %u, %n
+  %ub = mul i64 %me, %rn
+  %u0 = add i64 %ub, %un
+  %ui = add i64 %u0, %v
+  %ulo.at = getelementptr i64, ptr %split, i64 %ui
+  %ulo = load i64, ptr %ulo.at, align 8
+  %uj = add i64 %ui, %rn
+  %uhi.at = getelementptr i64, ptr %split, i64 %uj
+  %uhi = load i64, ptr %uhi.at, align 8
+  %ulen = sub i64 %uhi, %ulo
+  %ubytes = mul i64 %ulen, %bytes
+  %in.at = getelementptr i64, ptr %put.in, i64 %u
+  %in = load i64, ptr %in.at, align 8
+  %ufirst = mul i64 %u, %mine
+  %ue = add i64 %ufirst, %in
+  %ueb = mul i64 %ue, %bytes
+  %udst = getelementptr i8, ptr %out, i64 %ueb
+  %usrc = getelementptr i8, ptr %receive, i64 %p
+  call void @llvm.memcpy.p0.p0.i64(ptr %udst, ptr %usrc, i64 %ubytes, i1 false)
+  %in1 = add i64 %in, %ulen
+  store i64 %in1, ptr %in.at, align 8
+  %pos1 = add i64 %p, %ubytes
+  %u1 = add i64 %u, 1
+  %urowed = icmp eq i64 %u1, %rows
+  br i1 %urowed, label %ranked1, label %urow
+ranked1:
+  %v1 = add i64 %v, 1
+  %vdone = icmp eq i64 %v1, %n
+  br i1 %vdone, label %end, label %urank
+end:
+  ret i32 0
+}
+
 ; Where the block of a rank begins, of an axis that is cut for so many ranks, and how many elements it has.
 define i64 @heal_block_of(i64 %extent, i32 %rank, i32 %ranks, ptr %begin) {
 entry:

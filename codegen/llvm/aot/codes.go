@@ -67,9 +67,6 @@ func codeOf(kind string) int {
 // hostAssert is the only Host operation that a library does, beside those by which ranks exchange bytes.
 const hostAssert = "assert"
 
-// hostSorted is the only one of these that it does not do.
-const hostSorted = "exchange_sorted"
-
 // escapeFormat makes text stand for itself in a format.
 func escapeFormat(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/exchange"
 )
@@ -18,7 +19,8 @@ func init() {
 	exchanges = map[string]func(p *planFunc, h *abi.HostCall){
 		"shard_start": (*planFunc).shardStart, "exchange_halo": (*planFunc).halo, "all_gather": (*planFunc).gather,
 		"exchange_fetch": (*planFunc).fetch, "all_to_all": (*planFunc).allToAll, "exchange_take": (*planFunc).take,
-		"from_previous": (*planFunc).fromPrevious, "to_next": (*planFunc).toNext,
+		"exchange_sorted": (*planFunc).sorted, "from_previous": (*planFunc).fromPrevious,
+		"to_next": (*planFunc).toNext,
 	}
 }
 
@@ -431,6 +433,62 @@ func (p *planFunc) take(h *abi.HostCall) {
 		return code
 	})
 }
+
+// sorted sends each element to the rank in whose block of the sorted rows it belongs.
+func (p *planFunc) sorted(h *abi.HostCall) {
+	shape, b := extents(&h.Args[0]), blocksOf(h)
+	rows, mine, n := shape[0], shape[1], int64(p.rank().Size)
+	if rows == 0 {
+		return
+	}
+	d := p.def.Buffers[h.Args[0].Buffer].DType
+	kind, infinity := 0, int64(0)
+	if d.IsSigned() {
+		kind = 1
+	}
+	if d.IsFloat() {
+		kind, infinity = 2, infinities[d]
+		if infinity == 0 {
+			panic(fmt.Sprintf("BUG: %s is sorted", d))
+		}
+	}
+	var table []int64
+	for r := range int(n) {
+		lo, hi := b.Of(r)
+		table = append(table, lo, hi-lo)
+	}
+	var r room
+	var parts, outs []func() string
+	var dones []func()
+	most := int64(0)
+	for i := range h.Args {
+		out, done := p.filled(&r, h.Out[i])
+		parts, outs, dones = append(parts, p.packed(&r, &h.Args[i])), append(outs, out), append(dones, done)
+		most = max(most, p.viewBytes(&h.Args[i]))
+	}
+	m := (n - 1) * rows
+	split := r.part(8 * (n + 1) * rows * n)
+	scratch := r.part(max(8*(2*n*m+m+n), 8*(2*n+rows)+2*most))
+	p.within(&r, func() string {
+		at, free, keys := p.in(&r, split), p.in(&r, scratch), parts[0]()
+		code := p.v("call i32 @heal.split(ptr %s, i64 %d, i64 %d, i64 %d, i64 %d, i64 %d, ptr %s, ptr %s, ptr %s)",
+			keys, rows, mine, d.Bytes(), kind, infinity, p.words(table), at, free)
+		for i := range h.Args {
+			x := keys
+			if i > 0 {
+				x = parts[i]()
+			}
+			code = p.v("call i32 @heal.column(i32 %s, ptr %s, ptr %s, i64 %d, i64 %d, i64 %d, ptr %s, ptr %s)", code, x,
+				outs[i](), rows, mine, p.def.Buffers[h.Args[i].Buffer].DType.Bytes(), at, free)
+			dones[i]()
+		}
+		return code
+	})
+}
+
+// infinities are the bits of the infinity of each float type, above which NaNs are.
+var infinities = map[types.DType]int64{types.F16: 0x7c00, types.BF16: 0x7f80, types.F32: 0x7f800000,
+	types.F64: 0x7ff0000000000000}
 
 func (p *planFunc) fromPrevious(h *abi.HostCall) {
 	v, me := &h.Args[0], p.rank().Rank

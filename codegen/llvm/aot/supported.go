@@ -35,13 +35,9 @@ func (e *Entry) Supported() error {
 				if s.Host.Site < len(sites) {
 					site = sites[s.Host.Site]
 				}
-				why := "a library does no input and output and has no strings; return the value instead, or choose " +
-					"other functions by `pub` or --entry"
-				if s.Host.Name == hostSorted {
-					why = "ranks of a library do not sort along the axis that is cut; gather it by " +
-						"`replicate(x)` before"
-				}
-				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name), why)
+				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name),
+					"a library does no input and output and has no strings; return the value instead, or choose "+
+						"other functions by `pub` or --entry")
 			case s.Copy != nil && f.Buffers[s.Copy.To].DType == types.String, s.Call != nil && passesText(f, s.Call),
 				s.Loop != nil && swapsText(f, s.Loop):
 				return refuse(abi.Site{}, name, "it computes with strings, and a library has none")
