@@ -79,7 +79,8 @@ type OpDef struct {
 
 	// Panel is how many rows that are neighbours along the last axis, or along the one before where the rows lie along
 	// the last one, Rows writes together, the first of which is at the index that it is given; 1, as where it is nil,
-	// is the row at that index. The extents of these axes, and of those from `axis` on, are known where it is more.
+	// is the row at that index. The extents of these axes, and of those from `axis` on, are known where it is more, and
+	// of the operands before Tables it reads the elements of these rows alone, all before it writes the first one.
 	Panel func(op *Op) int64
 
 	// Tables is the operand of a Rows operation from which on operands are tables, the same for all rows whatever axes

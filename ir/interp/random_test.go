@@ -392,7 +392,8 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 				}
 			}
 			if rest > 1 {
-				x.Shape = append(x.Shape, types.Lit(rest))
+				x.Shape = append(x.Shape[:axis:axis], types.Lit(rest), types.Lit(n))
+				axis++
 			}
 			x.Shape = append(x.Shape, g.shape(g.Intn(2))...)
 		}

@@ -321,9 +321,9 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 	Sharding: ir.ShardRows,
 	Summary: "The discrete Fourier transform along an axis of n elements without factors other than 2, 3 and " +
 		"5. With a rest of more than 1 it is the first stages of the transform of n * rest elements, where the axis " +
-		"behind counts the elements that are left: the lines along that axis, transformed, are the result. " +
+		"before counts the elements that are left: the lines along that axis, transformed, are the result. " +
 		"The last operand has the factors of the stages, their real parts and their imaginary ones, in blocks of " +
-		"so many elements along the axis behind. The results are the real parts and the imaginary ones.",
+		"so many elements along the axis before. The results are the real parts and the imaginary ones.",
 	Attrs: []ir.AttrDef{
 		{Name: "axis", Kind: ir.AttrInt, Doc: "the transformed axis"},
 		{Name: "rest", Kind: ir.AttrInt, Doc: "how many elements the stages leave of each transform"},
@@ -345,8 +345,8 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 		if axis < 0 || axis >= int64(re.Rank()) {
 			return nil, broken("C3", "axis %d is out of range for %s of rank %d", axis, re, re.Rank())
 		}
-		if rest != 1 && (axis+1 >= int64(re.Rank()) || !re.Shape[axis+1].IsConst(rest)) {
-			return nil, broken("C3", "there are not %d elements along the axis behind axis %d of %s", rest, axis, re)
+		if rest != 1 && (axis == 0 || !re.Shape[axis-1].IsConst(rest)) {
+			return nil, broken("C3", "there are not %d elements along the axis before axis %d of %s", rest, axis, re)
 		}
 		n, known := re.Shape[axis].Const()
 		if _, ok := fourier.First(n, rest); !known || !ok || n*rest > fourier.Most {
@@ -393,7 +393,7 @@ var _ = ir.Define(FourierRows, ir.OpDef{
 	Constraints: []ir.Constraint{
 		{Name: "C1", Text: "the parts and the factors share one element type, f32 or f64"},
 		{Name: "C2", Text: "the parts share one shape"},
-		{Name: "C3", Text: "the axis exists, and unless the rest is 1 an axis of that extent is behind it"},
+		{Name: "C3", Text: "the axis exists, and unless the rest is 1 an axis of that extent is before it"},
 		{Name: "C4", Text: "its extent times the rest is known, at most 2^24, and has no factors other than 2, 3 " +
 			"and 5; the extent is the product of the first radices"},
 		{Name: "C5", Text: "there are as many factors as the stages need"},
@@ -549,17 +549,28 @@ func fourierInBlocks(b *ir.Builder, z complexOf, axis int, rest int64) complexOf
 func stagesBack(b *ir.Builder, z complexOf, axis int, rest int64) complexOf {
 	shape := z.Re.Type.Shape
 	n, _ := shape[axis].Const()
-	order := make([]int64, len(shape))
+	z = fourierRows(b, z, axis-1)
+	whole := append(append(types.Shape{}, shape[:axis-1]...), types.Lit(n*rest))
+	whole = append(whole, shape[axis+1:]...)
+	z = fourierRows(b, reshaped(b, complexOf{Re: z.Im, Im: z.Re}, whole), axis-1)
+	z = columnsBefore(b, z, axis-1, n, rest)
+	scale := irArithmetic{b, z.Re.Type}.Real(1 / float64(rest))
+	return complexOf{Re: b.Emit(Mul, nil, z.Re, scale), Im: b.Emit(Mul, nil, z.Im, scale)}
+}
+
+// columnsBefore are lines of n*rest elements along an axis as the stages with the product n take them: element
+// c + j*rest stands at [c, j].
+func columnsBefore(b *ir.Builder, z complexOf, axis int, n, rest int64) complexOf {
+	shape := z.Re.Type.Shape
+	cut := append(append(types.Shape{}, shape[:axis]...), types.Lit(n), types.Lit(rest))
+	z = reshaped(b, z, append(cut, shape[axis+1:]...))
+	order := make([]int64, len(shape)+1)
 	for k := range order {
 		order[k] = int64(k)
 	}
 	order[axis], order[axis+1] = order[axis+1], order[axis]
-	z = fourierRows(b, z, axis+1)
-	z = complexOf{Re: b.Emit(Permute, ir.A{"perm": order}, z.Im), Im: b.Emit(Permute, ir.A{"perm": order}, z.Re)}
-	whole := append(append(types.Shape{}, shape[:axis]...), types.Lit(n*rest))
-	z = reshaped(b, fourierRows(b, reshaped(b, z, append(whole, shape[axis+2:]...)), axis), shape)
-	scale := irArithmetic{b, z.Re.Type}.Real(1 / float64(rest))
-	return complexOf{Re: b.Emit(Mul, nil, z.Re, scale), Im: b.Emit(Mul, nil, z.Im, scale)}
+	permuted := func(x *ir.Value) *ir.Value { return b.Emit(Permute, ir.A{"perm": order}, x) }
+	return complexOf{Re: permuted(z.Re), Im: permuted(z.Im)}
 }
 
 // reshaped is z in another shape.
@@ -588,11 +599,15 @@ func fourierTable(key fourierKey) *ir.Array {
 // Note [Long lines]
 //
 // A transform of n = n1*n2 elements is made of shorter ones by its own stages (Bailey 1990 has them with others).
-// Element p + j*n2 of the line stands at [j, p] of a matrix. The first stages, with the product n1, go along its
-// columns, and leave n1 rows, of which the other stages make the transform; element l of row q is element q + l*n1 of
-// the result, which stands at [l, q] where the rows are columns. So either part goes along columns that lie side by
-// side: a few of them at a time fit the first-level cache and go through all of their stages there, and threads share
-// them. Where the rows are long themselves they are cut again, and the axes exchange their order at the end.
+// Element c + j*n2 of the line stands at [j, c] of a matrix. The first stages, with the product n1, go along its
+// columns, and what they leave of column c are elements c of n1 shorter lines: row c of a matrix whose columns the
+// other stages transform. Element l of column q of that is element q + l*n1 of the result, which is where it stands. So
+// the other stages find what they read where they write, columns that lie side by side, and need no memory of their own
+// (as Stockham's order does). The first ones read columns as well, and write them as rows.
+//
+// A few columns at a time fit the first-level cache and go through all of their stages there, and threads share them.
+// Where n2 is large itself it is cut again: n2 = m*r, and column c of r is what the next stages leave, for each of the
+// n1 lines.
 
 // SplitFourier is a transform of long lines, by shorter ones; nil where its lines are not long.
 func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
@@ -614,16 +629,6 @@ func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 	if op.Int("rest") != 1 || n < least || len(parts) == 1 {
 		return nil
 	}
-	cut := append(types.Shape{}, shape[:axis]...)
-	order := []int64{}
-	for k := range len(shape) + len(parts) - 1 {
-		order = append(order, int64(k))
-	}
-	slices.Reverse(order[axis:][:len(parts)])
-	for _, n := range parts {
-		cut = append(cut, types.Lit(n))
-	}
-	z := reshaped(b, complexOf{Re: op.Args[0], Im: op.Args[1]}, append(cut, shape[axis+1:]...))
 	at := int64(0) // of the factors, which are those of the whole
 	factors := func(n, rest int64) *ir.Value {
 		count := fourier.Factors(n, rest)
@@ -644,14 +649,25 @@ func SplitFourier(b *ir.Builder, op *ir.Op) []*ir.Value {
 		}
 		return fourierInBlocks(b, z, axis, rest)
 	}
-	for i, part := range parts[:len(parts)-1] { // the axes behind, of what is left, are one for the stages
-		n /= part
-		now := z.Re.Type.Shape
-		flat := append(append(append(types.Shape{}, now[:axis+i+1]...), types.Lit(n)), shape[axis+1:]...)
-		z = reshaped(b, stages(reshaped(b, z, flat), axis+i, part, n), now)
+	z, done := complexOf{Re: op.Args[0], Im: op.Args[1]}, types.Lit(1)
+	beside := func(size ...int64) types.Shape { // the lines so far are columns, beside those of the operand
+		out := append(types.Shape{}, shape[:axis]...)
+		for _, n := range size {
+			out = append(out, types.Lit(n))
+		}
+		if !done.IsConst(1) {
+			out = append(out, done)
+		}
+		return append(out, shape[axis+1:]...)
 	}
-	z.Re, z.Im = b.Emit(Permute, ir.A{"perm": order}, z.Re), b.Emit(Permute, ir.A{"perm": order}, z.Im)
-	z = reshaped(b, stages(z, axis, n, 1), shape)
+	for _, part := range parts[:len(parts)-1] {
+		z = reshaped(b, z, beside(n))
+		n /= part
+		z = stages(columnsBefore(b, z, axis, part, n), axis+1, part, n)
+		before, _ := done.Const()
+		done = types.Lit(before * part)
+	}
+	z = reshaped(b, stages(reshaped(b, z, beside(n)), axis, n, 1), shape)
 	return []*ir.Value{z.Re, z.Im}
 }
 
@@ -743,7 +759,7 @@ func evalFourier(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 		along := func(i int64) int64 { return first + i*step }
 		column := int64(0) // which of those that the stages leave it is
 		if left > 1 {
-			column = first / (step / left) % left
+			column = first / (step * n) % left
 		}
 		z := numbers{Re: picked(re.Bits, n, along), Im: picked(im.Bits, n, along)}
 		for _, s := range stages {

@@ -201,7 +201,7 @@ func fourierFactors(p ir.Pull, op *ir.Op, at []scalar.Ref) factors {
 		if b.Left == 1 {
 			return row
 		}
-		column := at[op.Int("axis")+1]
+		column := at[op.Int("axis")-1]
 		if b.Width == b.Left {
 			return affine{p: p}.times(b.Left, row).and(1, column)
 		}

@@ -18,7 +18,8 @@ import (
 //
 // Where the lines lie in order one behind the other, as those of a transposed matrix do, the panel is copied to near
 // memory first, by squares that are transposed in registers. So is one of short lines along the last axis, which are no
-// vectors themselves, and its result is copied back by such squares.
+// vectors themselves, and its result is copied back by such squares, as that of the first stages of long lines is (Note
+// [Long lines] in package ops).
 
 const (
 	// PanelBytes are the bytes of neighbours in a panel at least, a line of the caches.
@@ -43,9 +44,9 @@ func across(t types.Tensor, axis int64) int64 {
 
 // FourierPanel is how many lines of an operation go together: many where they are short, which reads and writes long
 // pieces of memory.
-func FourierPanel(op *ir.Op) int64 { return panelAlong(op.Type(), op.Int("axis")) }
+func FourierPanel(op *ir.Op) int64 { return panelAlong(op.Type(), op.Int("axis"), op.Int("rest")) }
 
-func panelAlong(t types.Tensor, axis int64) int64 {
+func panelAlong(t types.Tensor, axis, rest int64) int64 {
 	across := across(t, axis)
 	if across < 0 {
 		return 1
@@ -58,8 +59,12 @@ func panelAlong(t types.Tensor, axis int64) int64 {
 	n, _ := t.Shape[axis].Const()
 	columns, _ := t.Shape[across].Const()
 	line := int64(PanelBytes / t.Elem.Bytes())
-	lines := min(max(panelNear/(2*n*PanelBytes), 1), panelLines, (columns+line-1)/line)
-	if across < axis {
+	near := 2 * n * PanelBytes
+	if across < axis && rest > 1 {
+		near *= 2 // the result, too
+	}
+	lines := min(max(panelNear/near, 1), panelLines, (columns+line-1)/line)
+	if across < axis && rest == 1 {
 		if n == 1 || n > shortLine || columns < line {
 			return 1
 		}
@@ -74,12 +79,12 @@ func panelAlong(t types.Tensor, axis int64) int64 {
 }
 
 // FourierBlock is how many columns a block of the factors has for the first stages of a transform, of those that they
-// leave: a panel.
+// leave: a panel, or one where a panel has others.
 func FourierBlock(t types.Tensor, axis, rest int64) int64 {
-	if panel := panelAlong(t, axis); panel > 1 && across(t, axis) == axis+1 {
-		return min(panel, rest)
+	if across(t, axis) == axis-1 {
+		return min(panelAlong(t, axis, rest), rest)
 	}
-	return rest
+	return 1
 }
 
 // fourierPanel is a panel that is transformed.
@@ -107,12 +112,12 @@ func fourierColumns(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 		m := p.Spare(op.Type().Elem, types.Lit(2*r.n*r.panel))
 		return parts{re: m, im: m, behind: r.n * r.panel}
 	}
-	short := across < op.Int("axis") && !p.Shared()
-	copied := short || r.ordered()
+	turned := across < op.Int("axis") && !p.Shared()
+	copied := turned && op.Int("rest") == 1 || r.ordered()
 	if len(passes) > 1 || copied {
 		r.near = near()
 	}
-	if short {
+	if turned {
 		r.result = near()
 	}
 	fewer := columns % r.panel
@@ -170,7 +175,7 @@ func (r *fourierPanel) in(w scalar.Ref, body func()) {
 	r.column = w
 	r.at = ir.Moved(r.first, k, r.p.E().Add(r.first[k], w))
 	r.factors = fourierFactors(r.p, r.op, r.at)
-	if b := FourierBlocks(r.op); b.Width == r.panel && k == r.op.Int("axis")+1 { // the panel is a block
+	if b := FourierBlocks(r.op); b.Width == r.panel && k == r.op.Int("axis")-1 { // the panel is a block
 		r.factors.at = func(row affine) affine {
 			return affine{p: r.p}.and(b.Rows, r.first[k]).times(r.width, row).and(1, w)
 		}

@@ -392,7 +392,7 @@ func (p *planner) requireLines(op *ir.Op) {
 			p.mat[base.Def] = true
 			continue
 		}
-		if !p.mine(v) || v.Def.Def != ops.Permute || op.Int("axis") != int64(last) {
+		if !p.mine(v) || v.Def.Def != ops.Permute || op.Int("axis") != int64(last) || op.Int("rest") > 1 {
 			continue
 		}
 		if perm := v.Def.Ints("perm"); perm[last] != int64(last) && sizeOf(v.Type.Shape[last]) >= leastColumn {

@@ -17,7 +17,7 @@ func (w *rewriter) rows(op *ir.Op) {
 	axis := int(op.Int("axis"))
 	row := []int{axis}
 	if op.Def == ops.FourierRows && op.Int("rest") > 1 {
-		row = append(row, axis+1)
+		row = append(row, axis-1)
 	}
 	along := s
 	if slices.Contains(row, s) {

@@ -47,6 +47,11 @@ var forms = []form{
 	{"panels of what is computed, between axes", "fn f(x: T[3, N, 2, 4], y: T[3, N, 2, 4]) -> T[3, N, 2, 4] = " +
 		"{ let z = fourier(x .* 2.0, y, axis = 1, inverse = true); z[0] .- z[1] }",
 		func(n int64) []int64 { return []int64{3, n, 2, 4} }},
+	{"columns of lines, in their memory", "fn f(x: T[N, 20], y: T[N, 20]) -> T[2, N, 20] = " +
+		"{ let z = fourier(x, y); fourier(z[1], z[0], axis = 0) }", func(n int64) []int64 { return []int64{n, 20} }},
+	{"columns of lines that are read again", "fn f(x: T[N, 20], y: T[N, 20]) -> T[2, N, 20] = " +
+		"{ let z = fourier(x, y); fourier(z[0], z[0], axis = 0) .+ z }",
+		func(n int64) []int64 { return []int64{n, 20} }},
 	{"transposed lines", "fn f(x: T[9, N], y: T[9, N]) -> T[2, N, 9] = fourier(transpose(x), transpose(y), axis = 0)",
 		func(n int64) []int64 { return []int64{9, n} }},
 	{"lines of a tabulate", "fn f(x: T[5, N], y: T[5, N]) -> T[5, N] = " +

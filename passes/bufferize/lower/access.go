@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/ir/kernel"
 	"healc/lang/types"
@@ -88,7 +89,9 @@ func (b *body) access(off types.Dim, strides []types.Dim, at []kernel.Ref) kerne
 // param is the kernel parameter for a buffer.
 func (b *body) param(buffer int, out bool) int {
 	if i, ok := b.paramOf[buffer]; ok {
-		if b.params[i].Out != out {
+		if p := &b.params[i]; p.Out != out && slices.Contains(b.inPlace, buffer) {
+			p.Out, p.Work = true, true
+		} else if p.Out != out {
 			panic("BUG: a kernel reads and writes one buffer")
 		}
 		return i
@@ -97,6 +100,7 @@ func (b *body) param(buffer int, out bool) int {
 	b.params = append(b.params, kernel.Param{
 		Name: BufferName(buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
 	})
+
 	b.bufferOf = append(b.bufferOf, buffer)
 	b.paramOf[buffer] = len(b.params) - 1
 	return len(b.params) - 1

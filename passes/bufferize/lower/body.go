@@ -42,6 +42,7 @@ type body struct {
 	params   []kernel.Param
 	bufferOf []int       // of each parameter; -1 for memory of the kernel
 	paramOf  map[int]int // buffer to parameter
+	inPlace  []int       // buffers that are read, and written afterwards
 }
 
 // refInfo is what is known of a scalar.

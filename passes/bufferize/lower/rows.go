@@ -39,14 +39,14 @@ func RowOp(block *ir.Block) *ir.Op {
 }
 
 // EmitRows writes the kernel of op, the operation that RowOp gives, into the buffers of its results, and has the plan
-// launch it. A result that nobody asks for has no buffer, which is -1.
+// launch it. A result that nobody asks for has no buffer, which is -1. The buffer of one may be that of an operand.
 func (n *Nest) EmitRows(p Plan, op *ir.Op, results []int) {
 	shape, axis := op.Type().Shape, int(op.Int("axis"))
 	if Empty(shape) {
 		return
 	}
 	b := n.newBody(p)
-	b.op = op
+	b.op, b.inPlace = op, results
 	r := &rowBody{body: b, nest: n}
 	at := make([]kernel.Ref, len(shape))
 	var rows types.Shape // the parallel axes

@@ -64,8 +64,8 @@ func (fn *function) fuse(op *ir.Op) {
 	n := fn.nestOf(op)
 	if row := lower.RowOp(n.Block); row != nil {
 		buffers := slices.Repeat([]int{-1}, len(row.Results))
-		for i, v := range n.Block.Yields {
-			buffers[v.Index] = fn.allocate(op.Results[i])
+		for i, buffer := range fn.allocateRows(op) {
+			buffers[n.Block.Yields[i].Index] = buffer
 		}
 		n.EmitRows(fn, row, buffers)
 		return

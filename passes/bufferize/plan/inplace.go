@@ -13,8 +13,8 @@ import (
 
 // Note [In place]
 //
-// A result may take the buffer of an operand that nothing reads afterwards. For kernels it happens in four ways, each
-// decided on the finished one:
+// A result may take the buffer of an operand that nothing reads afterwards. For kernels it happens in five ways, the
+// first four decided on the finished one:
 //
 //   - The kernel reads the operand only at the index that it writes, before it writes there: both are one
 //     buffer, marked InPlace. `x .+= y` is the example.
@@ -24,6 +24,8 @@ import (
 //     writes them.
 //   - The kernel works on rows of the result that it first copies from the operand, as scatter_add does, and
 //     reads the operand nowhere else: the copy is left out (reuseRows).
+//   - The kernel reads panels of rows before it writes them (beneath). If the result has a buffer that was chosen
+//     for it, as that of a function has, the operand is computed there.
 //
 // And the state of a loop begins in the buffer of what it starts with, and ends there or in one that changes
 // places with it (hostLoop), so that loops within loops, and one after the other, hand a tensor on without a copy.

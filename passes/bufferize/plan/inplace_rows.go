@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
 )
@@ -75,4 +76,86 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 		return nil, 0
 	}
 	return block, at
+}
+
+// beneath are the operands that the results of op, a kernel of rows, may lie in: panels of rows read all that they need
+// before they write (Panel of ir.OpDef). A result has the operand of its number, if that is a tensor in memory that the
+// kernel reads nowhere else and nothing needs afterwards; at is where op stands in the block.
+func (fn *function) beneath(op *ir.Op, block *ir.Block, at int) []*ir.Value {
+	out := make([]*ir.Value, len(op.Results))
+	if op.Def != ops.Fusion && op.Def.Rows == nil {
+		return out
+	}
+	n := fn.nestOf(op)
+	row := lower.RowOp(n.Block)
+	if row == nil || row.Def.Panel == nil || row.Def.Panel(row) == 1 {
+		return out
+	}
+	below := func(v *ir.Value) *ir.Value {
+		for v.Def != nil && v.Def.Def == ops.Reshape {
+			v = v.Def.Args[0]
+		}
+		return v
+	}
+	// reads is how often operations read what is v, or is below it.
+	reads := func(list []*ir.Op, v *ir.Value, below func(v *ir.Value) *ir.Value) (sum int) {
+		for _, in := range list {
+			if in.Def == ops.Reshape {
+				continue
+			}
+			for _, a := range in.Args {
+				if below(a) == v {
+					sum++
+				}
+			}
+		}
+		return sum
+	}
+	for i, y := range n.Block.Yields {
+		p := below(row.Args[y.Index])
+		x := p
+		if a, ok := n.Args[p]; ok {
+			x = below(a)
+		}
+		if x.Def != nil && x.Type.Elem == y.Type.Elem && fn.uses.block[x] == block && fn.uses.last[x] == at &&
+			reads(n.Block.Ops, p, below) == 1 && reads([]*ir.Op{op}, x, viewed) == 1 {
+			out[i] = x
+		}
+	}
+	return out
+}
+
+// reserveBeneath chooses the buffer of v, which block computes, for what v is made of, too, where it may lie in that.
+func (fn *function) reserveBeneath(v *ir.Value, block *ir.Block, mine map[*ir.Op]bool) {
+	for {
+		x := fn.beneath(v.Def, block, slices.Index(block.Ops, v.Def))[v.Index]
+		if x == nil || !mine[x.Def] || !fillsBuffer(x.Def) {
+			return
+		}
+		if _, there := fn.target[x]; there {
+			return
+		}
+		fn.target[x] = fn.target[v]
+		v = x
+	}
+}
+
+// allocateRows gives results of a kernel of rows their buffers, those of operands where they may lie there.
+func (fn *function) allocateRows(op *ir.Op) []int {
+	var out []int
+	beneath := fn.beneath(op, fn.current, fn.at)
+	for i, r := range op.Results {
+		x := beneath[i]
+		w, ok := fn.views[x]
+		to, chosen := fn.target[r]
+		switch {
+		case !ok || !w.Offset.IsConst(0) || chosen && to != w.Buffer:
+		case chosen || fn.free(w.Buffer) && fn.plan.Buffers[w.Buffer].Kind == abi.Temp && fn.dense(w.Buffer, x):
+			fn.views[r] = lower.Whole(w.Buffer, r.Type.Shape)
+			out = append(out, w.Buffer)
+			continue
+		}
+		out = append(out, fn.allocate(r))
+	}
+	return out
 }

@@ -110,6 +110,7 @@ func (fn *function) reserve(vs []*ir.Value, kind abi.BufferKind, block *ir.Block
 		}
 		if _, there := fn.target[from]; !there && from.Def != nil && mine[from.Def] && fillsBuffer(from.Def) {
 			fn.target[from] = fn.newBuffer(kind, v.Type)
+			fn.reserveBeneath(from, block, mine)
 		}
 	}
 }
