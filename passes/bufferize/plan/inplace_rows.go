@@ -79,8 +79,9 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 }
 
 // beneath are the operands that the results of op, a kernel of rows, may lie in: panels of rows read all that they need
-// before they write (Panel of ir.OpDef). A result has the operand of its number, if that is a tensor in memory that the
-// kernel reads nowhere else and nothing needs afterwards; at is where op stands in the block.
+// before they write (Panel of ir.OpDef). A result has what the operand of its number is computed from, if that is a
+// tensor in memory of which the kernel reads the elements of the panel alone and that nothing needs afterwards; at is
+// where op stands in the block.
 func (fn *function) beneath(op *ir.Op, block *ir.Block, at int) []*ir.Value {
 	out := make([]*ir.Value, len(op.Results))
 	if op.Def != ops.Fusion && op.Def.Rows == nil {
@@ -91,38 +92,53 @@ func (fn *function) beneath(op *ir.Op, block *ir.Block, at int) []*ir.Value {
 	if row == nil || row.Def.Panel == nil || row.Def.Panel(row) == 1 {
 		return out
 	}
-	below := func(v *ir.Value) *ir.Value {
-		for v.Def != nil && v.Def.Def == ops.Reshape {
-			v = v.Def.Args[0]
-		}
-		return v
+	params := n.Block.Params
+	if op == row {
+		params = op.Args
 	}
-	// reads is how often operations read what is v, or is below it.
-	reads := func(list []*ir.Op, v *ir.Value, below func(v *ir.Value) *ir.Value) (sum int) {
-		for _, in := range list {
-			if in.Def == ops.Reshape {
-				continue
-			}
-			for _, a := range in.Args {
-				if below(a) == v {
-					sum++
-				}
+	for k, p := range params {
+		x := op.Args[k]
+		for x.Def != nil && x.Def.Def == ops.Reshape {
+			x = x.Def.Args[0]
+		}
+		uses := 0
+		for _, a := range op.Args {
+			if viewed(a) == x {
+				uses++
 			}
 		}
-		return sum
-	}
-	for i, y := range n.Block.Yields {
-		p := below(row.Args[y.Index])
-		x := p
-		if a, ok := n.Args[p]; ok {
-			x = below(a)
+		if x.Def == nil || uses != 1 || fn.uses.block[x] != block || fn.uses.last[x] != at {
+			continue
 		}
-		if x.Def != nil && x.Type.Elem == y.Type.Elem && fn.uses.block[x] == block && fn.uses.last[x] == at &&
-			reads(n.Block.Ops, p, below) == 1 && reads([]*ir.Op{op}, x, viewed) == 1 {
-			out[i] = x
+		same := elementsOf(p, n.Block, row)
+		for i, y := range n.Block.Yields {
+			if out[i] == nil && same[row.Args[y.Index]] && x.Type.Elem == y.Type.Elem {
+				out[i] = x
+				break
+			}
 		}
 	}
 	return out
+}
+
+// elementsOf are the values that are computed from p element by element; none if anything else is, but row.
+func elementsOf(p *ir.Value, block *ir.Block, row *ir.Op) map[*ir.Value]bool {
+	same := map[*ir.Value]bool{p: true}
+	for _, in := range block.Ops {
+		reads := slices.ContainsFunc(in.Args, func(a *ir.Value) bool { return same[a] })
+		tables := slices.ContainsFunc(in.Args[min(max(in.Def.Tables, 1), len(in.Args)):],
+			func(a *ir.Value) bool { return same[a] })
+		switch {
+		case len(in.Regions) > 0, in == row && tables, in != row && reads && in.Def != ops.Reshape &&
+			in.Def.Class != ir.Pointwise:
+			return nil
+		case reads && in != row:
+			for _, r := range in.Results {
+				same[r] = true
+			}
+		}
+	}
+	return same
 }
 
 // reserveBeneath chooses the buffer of v, which block computes, for what v is made of, too, where it may lie in that.
