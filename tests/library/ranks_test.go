@@ -263,6 +263,8 @@ pub fn large[N](x: u64[N] sharded(0)) -> (u64[N] sharded(0), i32[N] sharded(0)) 
 pub fn small[N](x: i8[N] sharded(0)) -> i8[N] sharded(0) = sort(x)
 pub fn doubles[N](x: f64[N] sharded(0)) -> f64[N] sharded(0) = sort(x)
 pub fn places[N](x: i32[N] sharded(0)) -> i32[N] sharded(0) = argsort(x % 3)
+pub fn added[N](x: f32[N] sharded(0), at: i32[N] sharded(0), v: f32[N] sharded(0)) -> f32[N] sharded(0) =
+    scatter_add(x, at, v, 0)
 pub fn sums[N](x: f32[N] sharded(0)) -> f32[N] sharded(0) = cumsum(x)
 pub fn steps[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = iterate(5, x, |s| halo(s))
 pub fn changed[N](x: &mut f32[N] sharded(0), a: f32) -> f32 = { x += a; +/(x) }
@@ -367,7 +369,8 @@ func TestRanks(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"shard_start", "exchange_halo", "all_gather", "exchange_fetch", "all_to_all",
-			"exchange_take", "exchange_sorted", "from_previous", "to_next"} {
+			"exchange_take", "exchange_sorted", "from_previous", "to_next", "exchange_update_rounds",
+			"exchange_updates"} {
 			if n > 1 && !names[name] {
 				t.Errorf("no function needs %s, of %v", name, names)
 			}

@@ -852,6 +852,258 @@ end:
   ret i32 0
 }
 
+; ---- What is added at positions of an axis that is cut: to each rank from all in order, in rounds of %size at most.
+
+; Counts how many of %n positions each rank has, and how many of those of each rank this one has. %eights is the lengths
+; of such counts.
+define internal i32 @heal.owners(ptr %at, i64 %n, i64 %block, i64 %ranks, ptr %have, ptr %theirs, ptr %eights) {
+entry:
+  br label %zero
+zero:
+  %z = phi i64 [ 0, %entry ], [ %z1, %zero ]
+  %z.at = getelementptr i64, ptr %have, i64 %z
+  store i64 0, ptr %z.at, align 8
+  %e.at = getelementptr i64, ptr %eights, i64 %z
+  store i64 8, ptr %e.at, align 8
+  %z1 = add i64 %z, 1
+  %zeroed = icmp eq i64 %z1, %ranks
+  br i1 %zeroed, label %next, label %zero
+next:
+  %i = phi i64 [ 0, %zero ], [ %i1, %count ]
+  %done = icmp eq i64 %i, %n
+  br i1 %done, label %exchange, label %count
+count:
+  %p.at = getelementptr i64, ptr %at, i64 %i
+  %p = load i64, ptr %p.at, align 8
+  %r = udiv i64 %p, %block
+  %h.at = getelementptr i64, ptr %have, i64 %r
+  %h = load i64, ptr %h.at, align 8
+  %h1 = add i64 %h, 1
+  store i64 %h1, ptr %h.at, align 8
+  %i1 = add i64 %i, 1
+  br label %next
+exchange:
+  %code = call i32 @heal.all(ptr %have, ptr %eights, ptr %theirs, ptr %eights)
+  ret i32 %code
+}
+
+; How many rounds there are. %room is memory for 4 * ranks words.
+define internal i32 @heal.rounds(ptr %at, i64 %n, i64 %block, i64 %size, ptr %out, ptr %room) {
+entry:
+  %rank.at = getelementptr i8, ptr @heal.cluster, i64 8
+  %rank = load i32, ptr %rank.at, align 4
+  %me = zext i32 %rank to i64
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks32 = load i32, ptr %size.at, align 4
+  %ranks = zext i32 %ranks32 to i64
+  %have = getelementptr i64, ptr %room, i64 0
+  %theirs = getelementptr i64, ptr %have, i64 %ranks
+  %eights = getelementptr i64, ptr %theirs, i64 %ranks
+  %totals = getelementptr i64, ptr %eights, i64 %ranks
+  %code = call i32 @heal.owners(ptr %at, i64 %n, i64 %block, i64 %ranks, ptr %have, ptr %theirs, ptr %eights)
+  %bad = icmp ne i32 %code, 0
+  br i1 %bad, label %fail, label %add
+add:
+  %r = phi i64 [ 0, %entry ], [ %r1, %add ]
+  %sum = phi i64 [ 0, %entry ], [ %sum1, %add ]
+  %t.at = getelementptr i64, ptr %theirs, i64 %r
+  %t = load i64, ptr %t.at, align 8
+  %sum1 = add i64 %sum, %t
+  %r1 = add i64 %r, 1
+  %added = icmp eq i64 %r1, %ranks
+  br i1 %added, label %tell, label %add
+tell:
+  %own = getelementptr i64, ptr %totals, i64 %me
+  store i64 %sum1, ptr %own, align 8
+  %code2 = call i32 @heal.gather(ptr %totals, ptr %eights)
+  %bad2 = icmp ne i32 %code2, 0
+  br i1 %bad2, label %fail, label %most
+most:
+  %q = phi i64 [ 0, %tell ], [ %q1, %most ]
+  %max = phi i64 [ 0, %tell ], [ %max1, %most ]
+  %q.at = getelementptr i64, ptr %totals, i64 %q
+  %v = load i64, ptr %q.at, align 8
+  %max1 = call i64 @llvm.smax.i64(i64 %max, i64 %v)
+  %q1 = add i64 %q, 1
+  %known = icmp eq i64 %q1, %ranks
+  br i1 %known, label %end, label %most
+end:
+  %less = sub i64 %size, 1
+  %up = add i64 %max1, %less
+  %rounds = sdiv i64 %up, %size
+  %rounds32 = trunc i64 %rounds to i32
+  store i32 %rounds32, ptr %out, align 4
+  ret i32 0
+fail:
+  %why = phi i32 [ %code, %entry ], [ %code2, %tell ]
+  ret i32 %why
+}
+
+; Gives this rank what is added to its part in a round: positions in its part, which has %mine elements and begins at
+; %first, and values of %width bytes; behind them zeros, for the position behind its part. %room is memory for 11 * ranks
+; words, and for %n and %size pairs of a position and a value.
+define internal i32 @heal.updates(ptr %at, i64 %n, ptr %values, i64 %width, i64 %block, i64 %first, i64 %mine, i64 %size,
+    i32 %number, ptr %to.at, ptr %to, ptr %room) {
+entry:
+  %size.at = getelementptr i8, ptr @heal.cluster, i64 12
+  %ranks32 = load i32, ptr %size.at, align 4
+  %ranks = zext i32 %ranks32 to i64
+  %have = getelementptr i64, ptr %room, i64 0
+  %theirs = getelementptr i64, ptr %have, i64 %ranks
+  %eights = getelementptr i64, ptr %theirs, i64 %ranks
+  %firsts = getelementptr i64, ptr %eights, i64 %ranks
+  %ends = getelementptr i64, ptr %firsts, i64 %ranks
+  %from = getelementptr i64, ptr %ends, i64 %ranks
+  %until = getelementptr i64, ptr %from, i64 %ranks
+  %sends = getelementptr i64, ptr %until, i64 %ranks
+  %receives = getelementptr i64, ptr %sends, i64 %ranks
+  %starts = getelementptr i64, ptr %receives, i64 %ranks
+  %seen = getelementptr i64, ptr %starts, i64 %ranks
+  %send = getelementptr i64, ptr %seen, i64 %ranks
+  %pair = add i64 %width, 8
+  %sent = mul i64 %n, %pair
+  %receive = getelementptr i8, ptr %send, i64 %sent
+  %round = sext i32 %number to i64
+  %begin = mul i64 %round, %size
+  %stop = add i64 %begin, %size
+  %code = call i32 @heal.owners(ptr %at, i64 %n, i64 %block, i64 %ranks, ptr %have, ptr %theirs, ptr %eights)
+  %bad = icmp ne i32 %code, 0
+  br i1 %bad, label %fail, label %runs
+runs:
+  ; Of those that a rank has for this one, in its order, this one gets a run in this round.
+  %r = phi i64 [ 0, %entry ], [ %r1, %runs ]
+  %before = phi i64 [ 0, %entry ], [ %before1, %runs ]
+  %k.at = getelementptr i64, ptr %theirs, i64 %r
+  %k = load i64, ptr %k.at, align 8
+  %a0 = sub i64 %begin, %before
+  %a1 = call i64 @llvm.smax.i64(i64 %a0, i64 0)
+  %a = call i64 @llvm.smin.i64(i64 %a1, i64 %k)
+  %b0 = sub i64 %stop, %before
+  %b1 = call i64 @llvm.smax.i64(i64 %b0, i64 0)
+  %b = call i64 @llvm.smin.i64(i64 %b1, i64 %k)
+  %f.at = getelementptr i64, ptr %firsts, i64 %r
+  store i64 %a, ptr %f.at, align 8
+  %e.at = getelementptr i64, ptr %ends, i64 %r
+  store i64 %b, ptr %e.at, align 8
+  %len = sub i64 %b, %a
+  %bytes = mul i64 %len, %pair
+  %rec.at = getelementptr i64, ptr %receives, i64 %r
+  store i64 %bytes, ptr %rec.at, align 8
+  %before1 = add i64 %before, %k
+  %r1 = add i64 %r, 1
+  %run = icmp eq i64 %r1, %ranks
+  br i1 %run, label %ask, label %runs
+ask:
+  %code2 = call i32 @heal.all(ptr %firsts, ptr %eights, ptr %from, ptr %eights)
+  %bad2 = icmp ne i32 %code2, 0
+  br i1 %bad2, label %fail, label %ask2
+ask2:
+  %code3 = call i32 @heal.all(ptr %ends, ptr %eights, ptr %until, ptr %eights)
+  %bad3 = icmp ne i32 %code3, 0
+  br i1 %bad3, label %fail, label %lengths
+lengths:
+  %q = phi i64 [ 0, %ask2 ], [ %q1, %lengths ]
+  %start = phi i64 [ 0, %ask2 ], [ %start1, %lengths ]
+  %qf.at = getelementptr i64, ptr %from, i64 %q
+  %qf = load i64, ptr %qf.at, align 8
+  %qu.at = getelementptr i64, ptr %until, i64 %q
+  %qu = load i64, ptr %qu.at, align 8
+  %qn = sub i64 %qu, %qf
+  %qb = mul i64 %qn, %pair
+  %qs.at = getelementptr i64, ptr %sends, i64 %q
+  store i64 %qb, ptr %qs.at, align 8
+  %st.at = getelementptr i64, ptr %starts, i64 %q
+  store i64 %start, ptr %st.at, align 8
+  %seen.at = getelementptr i64, ptr %seen, i64 %q
+  store i64 0, ptr %seen.at, align 8
+  %start1 = add i64 %start, %qb
+  %q1 = add i64 %q, 1
+  %measured = icmp eq i64 %q1, %ranks
+  br i1 %measured, label %packs, label %lengths
+packs:
+  %i = phi i64 [ 0, %lengths ], [ %i1, %packed ]
+  %all = icmp eq i64 %i, %n
+  br i1 %all, label %exchange, label %pack
+pack:
+  %p.at = getelementptr i64, ptr %at, i64 %i
+  %p = load i64, ptr %p.at, align 8
+  %pr = udiv i64 %p, %block
+  %s.at = getelementptr i64, ptr %seen, i64 %pr
+  %s = load i64, ptr %s.at, align 8
+  %s1 = add i64 %s, 1
+  store i64 %s1, ptr %s.at, align 8
+  %pf.at = getelementptr i64, ptr %from, i64 %pr
+  %pf = load i64, ptr %pf.at, align 8
+  %pu.at = getelementptr i64, ptr %until, i64 %pr
+  %pu = load i64, ptr %pu.at, align 8
+  %late = icmp sge i64 %s, %pf
+  %early = icmp slt i64 %s, %pu
+  %now = and i1 %late, %early
+  br i1 %now, label %put, label %packed
+put:
+  %w.at = getelementptr i64, ptr %starts, i64 %pr
+  %w = load i64, ptr %w.at, align 8
+  %dst = getelementptr i8, ptr %send, i64 %w
+  store i64 %p, ptr %dst, align 1
+  %vdst = getelementptr i8, ptr %dst, i64 8
+  %voff = mul i64 %i, %width
+  %vsrc = getelementptr i8, ptr %values, i64 %voff
+  call void @llvm.memcpy.p0.p0.i64(ptr %vdst, ptr %vsrc, i64 %width, i1 false)
+  %w1 = add i64 %w, %pair
+  store i64 %w1, ptr %w.at, align 8
+  br label %packed
+packed:
+  %i1 = add i64 %i, 1
+  br label %packs
+exchange:
+  %code4 = call i32 @heal.all(ptr %send, ptr %sends, ptr %receive, ptr %receives)
+  %bad4 = icmp ne i32 %code4, 0
+  br i1 %bad4, label %fail, label %count
+count:
+  %c = phi i64 [ 0, %exchange ], [ %c1, %count ]
+  %sum = phi i64 [ 0, %exchange ], [ %sum1, %count ]
+  %cf.at = getelementptr i64, ptr %firsts, i64 %c
+  %cf = load i64, ptr %cf.at, align 8
+  %ce.at = getelementptr i64, ptr %ends, i64 %c
+  %ce = load i64, ptr %ce.at, align 8
+  %cn = sub i64 %ce, %cf
+  %sum1 = add i64 %sum, %cn
+  %c1 = add i64 %c, 1
+  %counted = icmp eq i64 %c1, %ranks
+  br i1 %counted, label %places, label %count
+places:
+  %g = phi i64 [ 0, %count ], [ %g1, %placed ]
+  %done = icmp eq i64 %g, %size
+  br i1 %done, label %end, label %place
+place:
+  %gt.at = getelementptr i64, ptr %to.at, i64 %g
+  %goff = mul i64 %g, %width
+  %gdst = getelementptr i8, ptr %to, i64 %goff
+  %there = icmp slt i64 %g, %sum1
+  br i1 %there, label %take, label %none
+take:
+  %toff = mul i64 %g, %pair
+  %tsrc = getelementptr i8, ptr %receive, i64 %toff
+  %tp = load i64, ptr %tsrc, align 1
+  %local = sub i64 %tp, %first
+  store i64 %local, ptr %gt.at, align 8
+  %tv = getelementptr i8, ptr %tsrc, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %gdst, ptr %tv, i64 %width, i1 false)
+  br label %placed
+none:
+  store i64 %mine, ptr %gt.at, align 8
+  call void @llvm.memset.p0.i64(ptr %gdst, i8 0, i64 %width, i1 false)
+  br label %placed
+placed:
+  %g1 = add i64 %g, 1
+  br label %places
+fail:
+  %why = phi i32 [ %code, %entry ], [ %code2, %ask ], [ %code3, %ask2 ], [ %code4, %exchange ]
+  ret i32 %why
+end:
+  ret i32 0
+}
+
 ; Where the block of a rank begins, of an axis that is cut for so many ranks, and how many elements it has.
 define i64 @heal_block_of(i64 %extent, i32 %rank, i32 %ranks, ptr %begin) {
 entry:

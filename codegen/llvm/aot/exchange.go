@@ -20,7 +20,8 @@ func init() {
 		"shard_start": (*planFunc).shardStart, "exchange_halo": (*planFunc).halo, "all_gather": (*planFunc).gather,
 		"exchange_fetch": (*planFunc).fetch, "all_to_all": (*planFunc).allToAll, "exchange_take": (*planFunc).take,
 		"exchange_sorted": (*planFunc).sorted, "from_previous": (*planFunc).fromPrevious,
-		"to_next": (*planFunc).toNext,
+		"to_next": (*planFunc).toNext, "exchange_update_rounds": (*planFunc).updateRounds,
+		"exchange_updates": (*planFunc).updates,
 	}
 }
 
@@ -482,6 +483,39 @@ func (p *planFunc) sorted(h *abi.HostCall) {
 				outs[i](), rows, mine, p.def.Buffers[h.Args[i].Buffer].DType.Bytes(), at, free)
 			dones[i]()
 		}
+		return code
+	})
+}
+
+// updateRounds is in how many rounds it is exchanged what is added at positions.
+func (p *planFunc) updateRounds(h *abi.HostCall) {
+	n := int64(p.rank().Size)
+	var r room
+	at := p.packed(&r, &h.Args[0])
+	free := r.part(8 * 4 * n)
+	p.within(&r, func() string {
+		return p.v("call i32 @heal.rounds(ptr %s, i64 %d, i64 %d, i64 %d, ptr %s, ptr %s)", at(),
+			extents(&h.Args[0])[0], blocksOf(h).Block, attr(h, "size"), p.ptr(h.Out[0]), p.in(&r, free))
+	})
+}
+
+// updates exchanges what is added at positions in one round.
+func (p *planFunc) updates(h *abi.HostCall) {
+	n, b, size := int64(p.rank().Size), blocksOf(h), attr(h, "size")
+	count, width := extents(&h.Args[0])[0], int64(p.def.Buffers[h.Args[1].Buffer].DType.Bytes())
+	first, end := b.Of(p.rank().Rank)
+	var r room
+	at, values := p.packed(&r, &h.Args[0]), p.packed(&r, &h.Args[1])
+	toAt, doneAt := p.filled(&r, h.Out[0])
+	to, done := p.filled(&r, h.Out[1])
+	free := r.part(8*11*n + (count+size)*(8+width))
+	round := p.v("load i32, ptr %s, align 4", p.address(&h.Args[2]))
+	p.within(&r, func() string {
+		code := p.v("call i32 @heal.updates(ptr %s, i64 %d, ptr %s, i64 %d, i64 %d, i64 %d, i64 %d, i64 %d, i32 %s, "+
+			"ptr %s, ptr %s, ptr %s)", at(), count, values(), width, b.Block, first, end-first, size, round, toAt(),
+			to(), p.in(&r, free))
+		doneAt()
+		done()
 		return code
 	})
 }
