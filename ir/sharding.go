@@ -23,8 +23,8 @@ const (
 	ShardConcat
 	// ShardRead: what stands at a position of the axis is sent to all.
 	ShardRead
-	// ShardReduce: partial results of whole chunks are gathered, and every rank reduces them in the prescribed order; or
-	// each rank reduces a part of what has other axes.
+	// ShardReduce: partial results of whole chunks are gathered, and every rank reduces them, or a part of the other
+	// axes of them, in the prescribed order.
 	ShardReduce
 	// ShardAnyOrder: a reduction that has the same bits in any order. The results of all parts are gathered.
 	ShardAnyOrder

@@ -155,9 +155,9 @@ func (w *rewriter) reduceChunks(op *ir.Op, chunk int64) {
 // Note [Reduce-scatter]. What is reduced along the axis that is cut, chunks or elements, can be brought together in two
 // ways. Either all ranks gather all of it, and each reduces it; or each rank gets all of a part of the other axes,
 // reduces that, and the results are gathered (reduce-scatter and all-gather; Rabenseifner, 2004). That moves, for each
-// rank, its own part and the result, and not the parts of all, but takes a message for each other rank. Where blocks are
-// shorter than chunks, chunks would be brought to few ranks first; the elements can be exchanged so without that. What
-// moves least is taken; the order in which each number is reduced is the same.
+// rank, its own part and the result, and not the parts of all, but takes a message for each other rank. Where blocks
+// are shorter than chunks, chunks would be brought to few ranks first; the elements can be exchanged so without that.
+// What moves least is taken; the order in which each number is reduced is the same.
 
 // latencyBytes is how many bytes a network moves in the time that a message takes anyway. It is one number for all
 // networks, since all ranks have to decide alike.
