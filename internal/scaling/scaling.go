@@ -4,12 +4,13 @@
 // In: the plan of one rank, and numbers of the network and of the processor. Out: rows, one for each step. What is sent
 // is counted by the functions that the exchanges themselves use (runtime/exchange), so it is exact where it does not
 // depend on data. Times are estimates: kernels by what the profile of the processor says about operations and bytes,
-// and messages by a latency and a bandwidth (Network). Steps follow each other: nothing is sent while something is
-// computed. What is larger than the near caches comes from memory each time.
+// and messages by a latency and a bandwidth (Network). Steps follow each other, but for kernels that run while what
+// others need is on its way (hidden). What is larger than the near caches comes from memory each time.
 package scaling
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"healc/codegen/target/profile"
 	"healc/ir/exchange"
@@ -81,6 +82,7 @@ type Row struct {
 	Times    int64     // how often it runs in all
 	Guessed  bool      // how often is not known, or at most so often
 	Time     Time      // of one run, in order from rank to rank where it has to be
+	Hidden   float64   // of the time of one run of an exchange, behind kernels: not in Time
 	Ranks    []Traffic // of one run, by rank; nil for what sends nothing
 	AtMost   bool      // what is sent depends on data
 }
@@ -95,13 +97,14 @@ type Prediction struct {
 	Rows     []Row
 	Ranks    []Traffic // in all, by rank
 	Time     Time
-	Meetings int64 // of a call that writes no files; in Time, but not in Ranks
-	Meeting  Time  // of one
-	Memory   int64 // of a rank: inputs, results, temporary buffers, constants, and what exchanges allocate
-	AtMost   bool  // what is sent depends on data
-	Guessed  bool  // so does how often loops run
-	Open     bool  // kernels loop, or call themselves, as long as data say: they count as one round
-	Unknown  bool  // there are steps of which the model knows nothing: functions that call themselves
+	Hidden   float64 // of exchanges, behind kernels that need nothing of them: not in Time
+	Meetings int64   // of a call that writes no files; in Time, but not in Ranks
+	Meeting  Time    // of one
+	Memory   int64   // of a rank: inputs, results, temporary buffers, constants, and what exchanges allocate
+	AtMost   bool    // what is sent depends on data
+	Guessed  bool    // so does how often loops run
+	Open     bool    // kernels loop, or call themselves, as long as data say: they count as one round
+	Unknown  bool    // there are steps of which the model knows nothing: functions that call themselves
 }
 
 // Most is what the rank sends, and gets, that does most of it.
@@ -127,7 +130,8 @@ func Predict(plan *abi.Program, s Setting) (*Prediction, error) {
 	sum.time = sum.time.plus(meeting, callMeetings)
 	out := &Prediction{Meetings: callMeetings, Meeting: meeting,
 		Setting: s, Rows: p.rows, Ranks: sum.ranks, Time: sum.time, Memory: memory.Total() + p.memory,
-		AtMost: sum.atMost, Guessed: p.guessed, Unknown: p.unknown, Open: p.open}
+		AtMost: sum.atMost, Guessed: p.guessed, Unknown: p.unknown, Open: p.open,
+		Hidden: p.hides}
 	for _, b := range entry.Params {
 		n := int64(entry.Buffers[b].DType.Bytes())
 		for _, e := range entry.Buffers[b].Shape {
@@ -146,6 +150,7 @@ type predictor struct {
 	memory           int64 // the most that an exchange allocates
 	guessed, unknown bool
 	open             bool
+	hides            float64
 }
 
 func (p *predictor) rank() int { return p.Rank() }
@@ -189,6 +194,11 @@ func (p *predictor) steps(f *abi.Function, index int, steps []abi.Step, depth in
 				row.Ranks, row.AtMost = m.ranks, m.atMost
 				p.memory = max(p.memory, m.memory)
 				one = sum{ranks: m.ranks, atMost: m.atMost, time: p.message(s.Host.Name, m)}
+				if sent := one.time.Total(); sent > 0 {
+					row.Hidden = min(p.hidden(f, steps, i), sent)
+					one.time = Time{}.plus(one.time, 1-row.Hidden/sent)
+					p.hides += float64(times) * row.Hidden
+				}
 			}
 			switch s.Host.Name {
 			case exchange.FromPrevious.Name:
@@ -264,6 +274,41 @@ func (p *predictor) launch(l *abi.Launch) Time {
 		return Time{Arithmetic: operations}
 	}
 	return Time{Memory: bytes}
+}
+
+// hidden is how long the kernels take that run while exchange i is on its way: those that follow and touch nothing of
+// it, and the next one between its edges (Note [Halves] in runtime).
+func (p *predictor) hidden(f *abi.Function, steps []abi.Step, i int) float64 {
+	h := steps[i].Host
+	if h.Name != exchange.Halo.Name && h.Name != exchange.Gather.Name {
+		return 0
+	}
+	touches := func(l *abi.Launch) bool {
+		return l != nil && slices.ContainsFunc(h.Out, func(b int) bool { return slices.Contains(l.Args, b) })
+	}
+	time, next := 0.0, i+1
+	for ; next < len(steps) && steps[next].Launch != nil && !touches(steps[next].Launch); next++ {
+		time += p.launch(steps[next].Launch).Total()
+	}
+	if !slices.ContainsFunc(steps[next:], func(s abi.Step) bool { return touches(s.Launch) }) {
+		return 0 // it is waited for at once
+	}
+	if l := steps[next].Launch; l != nil && l.Tasks == 0 {
+		n := extent(l.Outer)
+		begin, end := int64(0), n
+		for _, b := range h.Out {
+			if !slices.Contains(l.Args, b) {
+				continue
+			}
+			k := slices.IndexFunc(l.Edges, func(e abi.Edge) bool { return e.Buffer == b })
+			if k < 0 {
+				return time
+			}
+			begin, end = max(begin, l.Edges[k].First), min(end, n-l.Edges[k].Last)
+		}
+		time += p.launch(l).Total() * float64(max(end-begin, 0)) / float64(max(n, 1))
+	}
+	return time
 }
 
 // copied is how long a copy takes that reads and writes so many bytes.

@@ -107,7 +107,9 @@ func TestMessages(t *testing.T) {
 			bandwidth: 8e-9 + 120e-9 + 80e-9, latency: 3e-6 + 1e-6, atMost: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := predict(t, c.ranks, c.source, nil)
+			p := predict(t, c.ranks, c.source, func(s *scaling.Setting) {
+				s.Profile = &profile.Threads{RegionTime: 1000} // kernels take no time, and hide nothing
+			})
 			var sent, received scaling.Traffic
 			for _, r := range p.Ranks {
 				sent.Sent, sent.Sends = sent.Sent+r.Sent, sent.Sends+r.Sends
@@ -148,11 +150,11 @@ func TestTimes(t *testing.T) {
 		t.Errorf("a kernel of 1 MB takes %v s from memory of 1 kB/s, the limit is %s", slow.Time.Memory,
 			slow.Time.Limit())
 	}
-	near := predict(t, 2, long, func(s *scaling.Setting) {
+	cached := predict(t, 2, long, func(s *scaling.Setting) {
 		s.Moves, s.Near, s.Memory = func(*abi.Launch) float64 { return 1e6 }, 1e6, 1e3
 	})
-	if near.Time != one.Time {
-		t.Errorf("what is near takes %v, not %v", near.Time, one.Time)
+	if cached.Time != one.Time {
+		t.Errorf("what is near takes %v, not %v", cached.Time, one.Time)
 	}
 
 	const counted = `pub fn f(x: f32[800] sharded(0), n: i32) -> f32 = +/(iterate(n, x, |y| y * 0.5 + max/(y)))`
@@ -164,6 +166,22 @@ func TestTimes(t *testing.T) {
 	arms := `pub fn f(x: f32[800] sharded(0), n: i32) -> f32 = if n > 1 { +/(x) } else { x[3] }`
 	if p := predict(t, 4, arms, nil); !p.AtMost || p.Most().Sends != 3 {
 		t.Errorf("of two arms one is taken: %+v", p.Most())
+	}
+
+	// A halo is hidden behind the rows that need nothing of it, as far as these take long enough.
+	const heat = `pub fn f(x: f64[400, 1000] sharded(0)) -> f64[400, 1000] sharded(0) = iterate(10, x, |u| {
+    let mut next = u;
+    next[1..399, 0..1000] = u[0..398, 0..1000] + u[2..400, 0..1000];
+    next
+})`
+	near, far := predict(t, 4, heat, nil), predict(t, 4, heat, func(s *scaling.Setting) { s.Network.Latency = 10 })
+	if near.Hidden == 0 || far.Hidden < near.Hidden || far.Time.Latency < 10*20-1 {
+		t.Errorf("%v s of halos are hidden, and %v s of slow ones; %+v", near.Hidden, far.Hidden, far.Time)
+	}
+	for _, r := range near.Rows {
+		if r.Step.Host != nil && r.Step.Host.Name == "exchange_halo" && r.Time.Total() > 1e-15 {
+			t.Errorf("a halo takes %v beside a kernel that is longer", r.Time)
+		}
 	}
 
 	// What ranks do one after the other takes as long with each number of them.

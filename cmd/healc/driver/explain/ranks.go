@@ -152,7 +152,11 @@ func (x *explanation) predicted(p *scaling.Prediction) {
 		}
 		if r.Step.If == nil && r.Step.Call == nil {
 			cells[6], cells[7] = seconds(r.Time.Total()), seconds(float64(r.Times)*r.Time.Total())
-			if limit := r.Time.Limit(); r.Step.Loop == nil && r.Time.Total() > 0 {
+			switch limit := r.Time.Limit(); {
+			case r.Step.Loop != nil:
+			case r.Hidden > 0:
+				cells = append(cells, "hidden: "+seconds(r.Hidden))
+			case r.Time.Total() > 0:
 				cells = append(cells, limit)
 			}
 		}
@@ -175,6 +179,9 @@ func (x *explanation) predicted(p *scaling.Prediction) {
 		parts = append(parts, fmt.Sprintf("%s %s", part.Name, seconds(part.Seconds)))
 	}
 	x.line("  time       %s: %s", seconds(total), strings.Join(parts, ", "))
+	if p.Hidden > 0 {
+		x.line("  hidden     %s of exchanges, behind kernels that need nothing of them", seconds(p.Hidden))
+	}
 	x.line("  limit      %s", p.Time.Limit())
 	x.caveats(p)
 }
