@@ -205,17 +205,35 @@ func (r *run) around(fr *frame, s *boundStep) error {
 	return inner
 }
 
+// apart reports whether an exchange is made in halves. What is not in order in memory is filled at once, from a copy.
+func (fr *frame) apart(s *boundStep) bool {
+	return s.until > 0 && !slices.ContainsFunc(s.def.Host.Out, func(b int) bool {
+		a := fr.buffer(b)
+		return !a.IsRowMajor()
+	})
+}
+
+// hostGather is made in one piece where nothing goes on meanwhile: libraries have ways of their own for that.
+func hostGather(r *run, fr *frame, s *boundStep) error {
+	if fr.apart(s) {
+		return hostHalves(r, fr, s)
+	}
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		return exchange.Gather(r.cluster(), fr.layout(s, s.attr("axis")), x, out)
+	})
+}
+
 // hostHalves makes an exchange that has halves, or the first of them.
 func hostHalves(r *run, fr *frame, s *boundStep) error {
 	x, err := fr.packed(&s.views[0])
 	if err != nil {
 		return err
 	}
-	apart := s.until > 0 // what is not in order in memory is filled at once, from a copy
-	for _, b := range s.def.Host.Out {
-		a := fr.buffer(b)
-		apart = apart && a.IsRowMajor()
-	}
+	apart := fr.apart(s)
 	var out [][]byte
 	var fill func(results []int) error
 	fill = func(results []int) error {

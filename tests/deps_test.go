@@ -73,7 +73,7 @@ var imports = []struct{ pkg, may string }{
 	{"ir/exchange", "lang/types ir runtime/cluster runtime/exchange"},
 	{"passes/shard", "leaves ir ir/exchange ir/ops ir/rows runtime/exchange"},
 	{"passes/fusion", "codegen/target/profile leaves ir ir/ops ir/scalar"},
-	{"passes/bufferize", "lang/types ir ir/ops ir/kernel ir/kernel/analysis ir/kernel/transform " +
+	{"passes/bufferize", "lang/types ir ir/exchange ir/ops ir/kernel ir/kernel/analysis ir/kernel/transform " +
 		"passes/bufferize/lower passes/bufferize/plan runtime/abi"},
 	{"passes/bufferize/plan",
 		"leaves ir ir/ops ir/scalar ir/kernel ir/kernel/analysis ir/kernel/transform passes/bufferize/lower " +

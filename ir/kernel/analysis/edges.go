@@ -15,15 +15,18 @@ import (
 //
 // What is between the edges can be computed before those elements have come.
 
-// EdgesOf is at how many of the first and of the last indices of the outermost axis a kernel may read a parameter.
-// false: that is not known, or it reads it everywhere.
-func EdgesOf(k *kernel.Kernel, param int) (first, last int64, ok bool) {
+// Edge is at how many of the first and of the last indices of the outermost axis a kernel may read a parameter.
+type Edge struct{ First, Last int64 }
+
+// EdgesOf has an edge for each parameter of a kernel; nil where that is not known. Those that are read everywhere have
+// edges that are all of the axis.
+func EdgesOf(k *kernel.Kernel) []Edge {
 	if len(k.Axes) == 0 || k.Axes[0].Begin != 0 || k.Axes[0].Extent.Div > 1 {
-		return 0, 0, false
+		return nil
 	}
 	n, literal := k.Axes[0].Extent.Dim.Const()
 	if !literal || n > maxIndex {
-		return 0, 0, false
+		return nil
 	}
 	e := &edges{k: k, axis: k.Axes[0].Var, all: indices{0, n}, defs: map[kernel.Ref]*scalar.Instr{},
 		lines: map[kernel.Ref]line{}, found: map[holding]indices{}}
@@ -32,8 +35,9 @@ func EdgesOf(k *kernel.Kernel, param int) (first, last int64, ok bool) {
 			e.defs[let.ID] = &let.In
 		}
 	})
-	e.reads(k.Body, param, e.all)
-	return e.first, e.last, e.first+e.last < n
+	e.of = make([]Edge, len(k.Params))
+	e.reads(k.Body, e.all)
+	return e.of
 }
 
 // maxIndex bounds indices, and what is added to them, so that their sum is an i32.
@@ -74,40 +78,38 @@ type holding struct {
 }
 
 type edges struct {
-	k           *kernel.Kernel
-	axis        kernel.Ref
-	all         indices
-	defs        map[kernel.Ref]*scalar.Instr
-	lines       map[kernel.Ref]line
-	found       map[holding]indices // a condition is looked at once, however many read it
-	first, last int64
+	k     *kernel.Kernel
+	axis  kernel.Ref
+	all   indices
+	defs  map[kernel.Ref]*scalar.Instr
+	lines map[kernel.Ref]line
+	found map[holding]indices // a condition is looked at once, however many read it
+	of    []Edge
 }
 
-// reads notes where a block, which is executed at these indices, reads a parameter.
-func (e *edges) reads(b *kernel.Block, param int, at indices) {
+// reads notes where a block, which is executed at these indices, reads parameters.
+func (e *edges) reads(b *kernel.Block, at indices) {
 	if at.none() {
 		return
 	}
 	for _, st := range b.Stmts {
 		switch st := st.(type) {
 		case *kernel.Load:
-			if st.Param != param {
-				continue
-			}
+			of := &e.of[st.Param]
 			if first, last := at.hi, e.all.hi-at.lo; first <= last {
-				e.first = max(e.first, first)
+				of.First = max(of.First, first)
 			} else {
-				e.last = max(e.last, last)
+				of.Last = max(of.Last, last)
 			}
 		case *kernel.If:
-			e.reads(st.Then, param, at.both(e.where(st.Cond, true)))
-			e.reads(st.Else, param, at.both(e.where(st.Cond, false)))
+			e.reads(st.Then, at.both(e.where(st.Cond, true)))
+			e.reads(st.Else, at.both(e.where(st.Cond, false)))
 		case *kernel.Loop:
-			e.reads(st.Body, param, at)
+			e.reads(st.Body, at)
 		case *kernel.Iterate:
-			e.reads(st.Body, param, at)
+			e.reads(st.Body, at)
 		case *kernel.Reduce:
-			e.reads(st.Body, param, at)
+			e.reads(st.Body, at)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"slices"
 	"testing"
 
 	"healc/ir/kernel"
@@ -63,13 +64,8 @@ func TestEdges(t *testing.T) {
 	if errs.HasErrors() {
 		t.Fatal(errs)
 	}
-	for param, want := range []struct {
-		first, last int64
-		ok          bool
-	}{{2, 0, true}, {0, 3, true}, {97, 0, true}, {100, 0, false}, {3, 0, true}, {100, 0, false}} {
-		first, last, ok := analysis.EdgesOf(m.Kernels[0], param)
-		if first != want.first || last != want.last || ok != want.ok {
-			t.Errorf("b%d is read at the first %d and the last %d (%v), not %v", param, first, last, ok, want)
-		}
+	want := []analysis.Edge{{First: 2}, {Last: 3}, {First: 97}, {First: 100}, {First: 3}, {First: 100}, {}}
+	if got := analysis.EdgesOf(m.Kernels[0]); !slices.Equal(got, want) {
+		t.Errorf("parameters are read at %v, not %v", got, want)
 	}
 }
