@@ -80,6 +80,11 @@ func (p *predictor) exchanged(f *abi.Function, h *abi.HostCall) (m moved, ok boo
 			columns = append(columns, int64(f.Buffers[v.Buffer].DType.Bytes()))
 		}
 		m.sorted(extents(x.Shape)[0], blocks, columns)
+	case exchange.UpdateRounds.Name:
+		m.counts()
+	case exchange.Updates.Name:
+		width := int64(f.Buffers[h.Args[1].Buffer].DType.Bytes())
+		m.updates(extents(x.Shape)[0], h.Int("size"), width)
 	case exchange.FromPrevious.Name:
 		for r := 1; r < p.Ranks; r++ {
 			m.ranks[r] = Traffic{Received: bytesOf(x, element), Receives: 1}
@@ -221,6 +226,36 @@ func (m *moved) sorted(rows int64, b parts.Blocks, columns []int64) {
 	if rows > 1 {
 		m.memory += 2 * rows * b.Block * element
 	}
+}
+
+// counts is an exchange by which each rank says how much it has for each other, and then all how much they get.
+func (m *moved) counts() {
+	const word = 8
+	others := int64(len(m.ranks) - 1)
+	rounds, bytes := gathered(len(m.ranks), word*int64(len(m.ranks)), word, word)
+	for r := range m.ranks {
+		m.ranks[r] = Traffic{Sent: 2 * word * others, Received: 2 * word * others, Sends: 2 * others,
+			Receives: 2 * others}
+	}
+	m.rounds, m.busy = others+rounds, word*others+bytes
+}
+
+// updates is a round in which each rank gets so many positions and values of so many bytes at most, of which it has
+// some for others: it says how many, and is told which. It is at most this, where all is for other ranks.
+func (m *moved) updates(positions, size, width int64) {
+	const word = 8
+	others := int64(len(m.ranks) - 1)
+	if others == 0 {
+		return
+	}
+	words := 3 * word * others
+	for r := range m.ranks {
+		m.ranks[r] = Traffic{Sent: words + positions*(word+width), Received: words + size*(word+width),
+			Sends: 3*others + min(others, positions), Receives: 3*others + min(others, size)}
+	}
+	m.rounds, m.atMost = 4*others, true
+	m.busy = words + positions*(word+width)*others/(others+1)
+	m.memory += (positions + size) * (word + width)
 }
 
 // sortRounds is how many rounds splitters of rows of n elements take: each leaves less than a sixteenth of the places

@@ -114,7 +114,8 @@ func predicted(t *testing.T, n int, source, entry string, shapes ...[]int64) *sc
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scaling.Setting{Ranks: n, Threads: 1, Rounds: 1, Network: scaling.DefaultNetwork,
+	// Additions at positions of a cut axis take as many rounds as there are ranks at most.
+	s := scaling.Setting{Ranks: n, Threads: 1, Rounds: int64(n), Network: scaling.DefaultNetwork,
 		Profile: &profile.Host().Profile.Threads,
 		Moves:   func(*abi.Launch) float64 { return 0 }}
 	km, err := m.ForRank(shard.Ranks{Rank: s.Rank(), Size: n}).Kernels(entry, bind, nil)
