@@ -17,6 +17,7 @@ const whole = -1
 // operation (ir.OpDef.Sharding), and knows no number of ranks.
 type placement struct {
 	axis map[*ir.Value]int // of what is cut
+	uses map[*ir.Value][]ir.Use
 	list *diag.List
 	told map[diag.Span]bool
 	mute bool // nothing is reported: not all loops are settled
@@ -266,6 +267,19 @@ func (p *placement) reshape(op *ir.Op) int {
 	x := op.Args[0]
 	s := p.of(x)
 	from, to := x.Type.Shape, op.Type().Shape
+	if k := beginning(from, to, s); k != whole || from[s].IsConst(1) {
+		return k
+	}
+	p.fail(op, "`reshard(x, 0)` before it, or `replicate(x)`",
+		"the reshape of %s to %s has no axis that begins where axis %d does, along which the tensor is cut",
+		typed(x.Type, s),
+		to, s)
+	return whole
+}
+
+// beginning is the axis of one shape that begins where axis s of another one does, which has as many elements; whole
+// for none.
+func beginning(from, to types.Shape, s int) int {
 	outer, err := from[:s].Elems()
 	for k := range to {
 		n, errTo := to[:k].Elems()
@@ -273,13 +287,6 @@ func (p *placement) reshape(op *ir.Op) int {
 			return k
 		}
 	}
-	if from[s].IsConst(1) {
-		return whole
-	}
-	p.fail(op, "`reshard(x, 0)` before it, or `replicate(x)`",
-		"the reshape of %s to %s has no axis that begins where axis %d does, along which the tensor is cut",
-		typed(x.Type, s),
-		to, s)
 	return whole
 }
 
@@ -445,8 +452,10 @@ func (p *placement) scatter(op *ir.Op) {
 	x := op.Args[0]
 	at := p.common(op, op.Args[1:]...)
 	switch s := p.of(x); {
+	case s == whole && at == axis && p.cutLater(op.Results[0], axis):
+		p.results(op, axis)
 	case s == axis || s == whole && at == axis:
-		p.results(op, s) // positions and values are gathered
+		p.results(op, s)
 	default:
 		if at == axis {
 			p.fail(op, "`replicate(x)` gathers one of them",
@@ -454,6 +463,31 @@ func (p *placement) scatter(op *ir.Op) {
 		}
 		p.results(op, p.common(op, op.Args...))
 	}
+}
+
+// cutLater reports that a value is used for nothing but to be cut along an axis, as a derivative is by what is cut.
+func (p *placement) cutLater(v *ir.Value, axis int) bool {
+	uses := p.uses[v]
+	if len(uses) != 1 || uses[0].Op == nil {
+		return false
+	}
+	switch op := uses[0].Op; op.Def.Sharding {
+	case ir.ShardMark:
+		to := whole
+		switch op.Def {
+		case ops.Shard:
+			to = int(op.Int("axis"))
+		case ops.ShardAs:
+			to = p.of(op.Args[1])
+		}
+		return to == axis && op.Args[0] == v
+	case ir.ShardReshape:
+		axis = beginning(v.Type.Shape, op.Type().Shape, axis)
+		return axis != whole && p.cutLater(op.Result(), axis)
+	case ir.ShardPermute:
+		return p.cutLater(op.Result(), slices.Index(op.Ints("perm"), int64(axis)))
+	}
+	return false
 }
 
 // inner refuses marks in functions that are evaluated for each element.

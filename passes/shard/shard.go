@@ -81,6 +81,7 @@ func Says(f *ir.Func) bool {
 }
 
 func (p *placement) function(f *ir.Func, cut *Cut) {
+	p.uses = ir.Uses(f.Body)
 	if cut != nil {
 		for i, v := range f.Params() {
 			p.set(v, cut.Params[i])
@@ -121,15 +122,13 @@ type rewriter struct {
 	// In the block and those around it: what was gathered, and cut as usual, and what several slices are taken of.
 	known, usual []map[*ir.Value]*ir.Value
 	together     []map[*ir.Value]*shared
-	// Who uses values, and what is sorted of which only the ends are read.
-	uses map[*ir.Value][]ir.Use
-	ends map[*ir.Value]*ends
+	ends         map[*ir.Value]*ends // what is sorted, of which only the ends are read
 }
 
 func (w *rewriter) function(f *ir.Func, cut *Cut) *ir.Func {
 	out := &ir.Func{Name: f.Name, Dims: f.Dims, Results: f.Results, Updates: f.Updates, Public: f.Public, IO: true,
 		Span: f.Span, Body: w.b.Block}
-	w.uses, w.ends = ir.Uses(f.Body), map[*ir.Value]*ends{}
+	w.ends = map[*ir.Value]*ends{}
 	w.findLoads()
 	for _, v := range f.Params() {
 		w.clone.Values[v] = out.Body.Param(v.Name, w.localType(v), v.Span)

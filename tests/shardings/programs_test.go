@@ -137,6 +137,15 @@ pub fn f[N, M](x: f32[N] sharded(0), y: f32[M, 4] sharded(0), k: f32[M] sharded(
         scatter_add([1, 2, 3], at % 3, at, 0),
     )
 }`, [][]int64{{90}, {1000, 4}, {1000}}},
+	{"derivatives at positions", `
+fn chosen[N, M](x: f32[N, 3] sharded(0), k: f32[M] sharded(0)) -> f32 = {
+    let at = clamp(abs(k) * 30.0, 0.0, (N - 1) as f32) as i32;
+    let y = x[at];
+    sum(y .* y) + sum(sort(x[.., 1]) .* x[.., 2])
+}
+
+pub fn f[N, M](x: f32[N, 3] sharded(0), k: f32[M] sharded(0)) -> f32[N, 3] sharded(0) = grad(chosen, wrt = x)(x, k)`,
+		[][]int64{{90, 3}, {200}}},
 	{"parts", `pub fn f[N, M](x: f32[3 * N, M] sharded(0), i: f32) -> (f32[M], f32[2, M], f32[3 * N, M] sharded(0)) = {
     let k = 3 + (i as i32) * 0;
     let mut y = x;
