@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,6 +149,32 @@ func TestOwnMemory(t *testing.T) {
 	}
 	if err := kernel.Verify(m); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFewRows: a strip is as wide as the profile has it for few rows where there are few, and the caches hold them.
+func TestFewRows(t *testing.T) {
+	const text = `kernels "m"
+kernel @k(in b0: f32[ROWS, COLUMNS], out b1: f32[COLUMNS]) over %0 in 0..COLUMNS {
+  %1: f32 = reduce sum columns %2 in 0..ROWS {
+    %3: f32 = load b0[%0 + COLUMNS*%2]
+    yield %3
+  }
+  store b1[%0], %1
+}
+`
+	machine := machineOf("x86-64-v4")
+	machine.Profile = profile.Base().Clone()
+	machine.Profile.Columns.FewRows, machine.Profile.Columns.FewBytes = 100, 1024
+	for _, c := range []struct{ rows, columns, strip int64 }{
+		{64, 16384, 256}, {100, 2000, 256}, {101, 2000, 4096}, {64, 1 << 20, 4096},
+	} {
+		k := parse(t, strings.NewReplacer("ROWS", fmt.Sprint(c.rows), "COLUMNS", fmt.Sprint(c.columns)).Replace(text)).
+			Kernels[0]
+		strip := kernel.Directives(For(k, machine, Options{}).Directives).OfKind("strip")
+		if strip == nil || strip.Get("columns") != c.strip {
+			t.Errorf("%d rows of %d columns: %v, not strips of %d", c.rows, c.columns, strip, c.strip)
+		}
 	}
 }
 

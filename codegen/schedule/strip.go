@@ -184,7 +184,11 @@ func (c Code) stripRoom(s *Strip) (why string) {
 			s.Bytes += o.Size
 		}
 	}
-	s.Columns = min(int64(p.StripBytes)/s.size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1))
+	bytes := p.StripBytes
+	if n <= int64(p.FewRows) && len(s.Rare) == 0 && c.near(s, int64(p.NearBytes)) {
+		bytes = p.FewBytes
+	}
+	s.Columns = min(int64(bytes)/s.size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1))
 	s.Columns = s.Columns / int64(s.Width) * int64(s.Width)
 	s.Slots = int64(p.ResultsBytes) / s.Bytes
 	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {

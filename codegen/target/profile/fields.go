@@ -62,6 +62,8 @@ type Loops struct {
 // Columns is about reductions down columns.
 type Columns struct {
 	StripBytes   int
+	FewRows      int
+	FewBytes     int
 	ResultsBytes int
 	Rows         int
 	NearRows     int

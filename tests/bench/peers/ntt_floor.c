@@ -7,6 +7,10 @@
 // stages between the elements of vectors do. That without any pair, and with the rest of what these stages take for each
 // vector: four shuffles, three halves of a quotient and a residue.
 //
+// Last the same below 2^50 with factors where a transform has them, each with its quotient, which all rows share: 15 of the
+// first pass, 15 of each part, 15 of each 32 vectors in the next pass, and as many as elements in the last one; and with the
+// operand of the next row asked for while the parts of this one are computed.
+//
 //   clang -O2 -march=native tests/bench/peers/ntt_floor.c -o floor && ./floor
 #include <immintrin.h>
 #include <stdint.h>
@@ -88,6 +92,58 @@ TRANSFORM(fewest, SHORT)
 TRANSFORM(words, WORDS)
 TRANSFORM(halves, HALVES)
 
+// below 2^50, as generated, with a factor w and its quotient q
+#define PAIR(x, y, w, q) { x = LO(x, HI(ZERO, x, k[0]), k[1]); V h = HI(ZERO, y, q), z = LO(k[3], x, k[4]); \
+  x = LO(LO(x, y, w), h, k[1]); y = SUB(z, x); }
+#define EACH(n) _Pragma("GCC unroll 16") for (int m = 0; m < n; m++)
+#define BROADCAST(a) _mm512_set1_epi64(a)
+#define FACTORS(w, q) \
+    EACH(8) PAIR(x[m], x[m + 8], BROADCAST(w[0]), BROADCAST(q[0])) \
+    EACH(8) PAIR(x[m + m / 4 * 4], x[m + m / 4 * 4 + 4], BROADCAST(w[1 + m / 4]), BROADCAST(q[1 + m / 4])) \
+    EACH(8) PAIR(x[m + m / 2 * 2], x[m + m / 2 * 2 + 2], BROADCAST(w[3 + m / 2]), BROADCAST(q[3 + m / 2])) \
+    EACH(8) PAIR(x[2 * m], x[2 * m + 1], BROADCAST(w[7 + m]), BROADCAST(q[7 + m]))
+#define VECTORS(w, q) \
+    EACH(8) PAIR(x[m], x[m + 8], w[0], q[0]) \
+    EACH(8) PAIR(x[m + m / 4 * 4], x[m + m / 4 * 4 + 4], w[1 + m / 4], q[1 + m / 4]) \
+    EACH(8) PAIR(x[m + m / 2 * 2], x[m + m / 2 * 2 + 2], w[3 + m / 2], q[3 + m / 2]) \
+    EACH(8) PAIR(x[2 * m], x[2 * m + 1], w[7 + m], q[7 + m])
+static long long few[2][17][16], some[2][256][16];
+static V many[2][512][16];
+#define WHOLE(NAME, AHEAD) __attribute__((noinline)) static void NAME(void) { \
+  for (int r = 0; r < 8; r++) { \
+    for (int i = 0; i < 512; i++) { \
+      V x[16]; \
+      EACH(16) x[m] = operand[r][i + 512 * m]; \
+      FACTORS(few[0][16], few[1][16]) \
+      EACH(16) spare[i + 512 * m] = x[m]; \
+    } \
+    for (int part = 0; part < 16; part++) { \
+      V *from = spare + 512 * part, *to = result[r] + 512 * part; \
+      for (int i = 0; i < 32; i++) { \
+        V x[16]; \
+        EACH(16) x[m] = from[i + 32 * m]; \
+        FACTORS(few[0][part], few[1][part]) \
+        EACH(16) from[i + 32 * m] = x[m]; \
+      } \
+      for (int b = 0; b < 16; b++) for (int i = 0; i < 2; i++) { \
+        V x[16]; \
+        EACH(16) x[m] = from[32 * b + i + 2 * m]; \
+        FACTORS(some[0][16 * part + b], some[1][16 * part + b]) \
+        EACH(16) from[32 * b + i + 2 * m] = x[m]; \
+      } \
+      for (int b = 0; b < 32; b++) { \
+        V x[16]; \
+        if (AHEAD && r < 7) EACH(16) _mm_prefetch(&operand[r + 1][512 * part + 16 * b + m], _MM_HINT_T1); \
+        EACH(16) x[m] = from[16 * b + m]; \
+        VECTORS(many[0][32 * part + b], many[1][32 * part + b]) \
+        REST \
+        EACH(16) to[16 * b + m] = x[m]; \
+      } \
+    } \
+  } }
+WHOLE(factors, 0)
+WHOLE(factorsAhead, 1)
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -109,15 +165,16 @@ int main(void) {
   struct { const char *name; void (*run)(void); double best; } rows[] = {
     {"8 rows of 65536, without pairs", longNothing, 1e9}, {"below 2^50, pairs", longFewest, 1e9},
     {"below 2^50, with the rest", wholeFewest, 1e9}, {"below 2^60, pairs", longHalves, 1e9},
-    {"below 2^60, with the rest", wholeHalves, 1e9}};
+    {"below 2^60, with the rest", wholeHalves, 1e9}, {"below 2^50, with the rest and factors", factors, 1e9},
+    {"below 2^50, and the next row asked for", factorsAhead, 1e9}};
   for (int r = 0; r < 500; r++)
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
       double t = now();
       rows[i].run();
       t = now() - t;
       if (t < rows[i].best) rows[i].best = t;
     }
-  for (int i = 0; i < 5; i++) printf("%-42s %6.0f us\n", rows[i].name, rows[i].best);
+  for (int i = 0; i < 7; i++) printf("%-42s %6.0f us\n", rows[i].name, rows[i].best);
   for (int i = 0; i < 4; i++)
     printf("%-42s %6.2f us, %.2f ns a pair\n", ways[i].name, ways[i].best, ways[i].best * 1e3 / 3072);
 }

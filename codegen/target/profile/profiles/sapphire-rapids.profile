@@ -7,6 +7,7 @@ otherwise = GenuineIntel avx512_fp16
 ntt.alike = 1
 ntt.next = 262144
 ntt.next_result = 262144
+columns.few_bytes = 2048
 columns.near_rows = 16
 matmul.vector_along = 512
 matmul.vector_lines = 8
