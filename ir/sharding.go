@@ -68,6 +68,8 @@ const (
 	ShardOutput
 	// ShardWritten: every rank writes its own part.
 	ShardWritten
+	// ShardState: every rank keeps and takes its own part of the state of a loop.
+	ShardState
 	// ShardWhole: operands are never cut: scalars, strings and functions that recurse.
 	ShardWhole
 	// ShardExpanded: rewritten into other operations before.
@@ -114,6 +116,7 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardOutput: {"output", "Gathered, and printed by rank 0."},
 	ShardWritten: {"files", "Every rank writes its own part. Where that would be many short runs of bytes, all ranks " +
 		"send to all, so that each has whole rows to write."},
+	ShardState:    {"states", "Every rank writes its own part, and reads it."},
 	ShardWhole:    {"whole", "Operands are never cut."},
 	ShardExpanded: {"expanded", "As the operations that it is made of."},
 	ShardMark:     {"marks", "Cuts its operand, or exchanges all parts with all ranks, or gathers them."},

@@ -10,6 +10,7 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/checkpoint"
 	"healc/runtime/cluster"
 	"healc/runtime/collective"
 	"healc/runtime/device"
@@ -94,6 +95,8 @@ type Env struct {
 	Limits Limits
 	// Cluster are the ranks of the program, of which this call is a part on each; nil: there is one.
 	Cluster cluster.Comm
+	// Checkpoint keeps the states of loops that are compiled so that they can be gone on with; nil for none.
+	Checkpoint *checkpoint.File
 	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
 	// or, as all that it does not name, on the host.
 	Places []types.Place

@@ -423,7 +423,8 @@ func hostSavePart(r *run, fr *frame, s *boundStep) error {
 	if err != nil {
 		return err // on all ranks
 	}
-	together, err := collective.Write(r.cluster(), SharedFiles(r.env.System), path, head, l, part)
+	together, err := collective.Write(r.cluster(), SharedFiles(r.env.System), path, head,
+		collective.Tensor{At: int64(len(head)), Layout: l, Part: part})
 	if together || err != nil {
 		return err
 	}

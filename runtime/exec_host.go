@@ -112,6 +112,8 @@ var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"to_next":                hostToNext,
 	"load_part":              hostLoadPart,
 	"save_part":              hostSavePart,
+	"resume_loop":            hostResume,
+	"keep_loop":              hostCheckpoint,
 }
 
 func (r *run) host(fr *frame, s *boundStep) error {

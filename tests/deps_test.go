@@ -71,6 +71,7 @@ var imports = []struct{ pkg, may string }{
 	{"ir/kernel/transform", "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
 	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize passes/shard runtime/cluster"},
 	{"ir/exchange", "lang/types ir runtime/cluster runtime/exchange"},
+	{"passes/checkpoint", "leaves ir ir/exchange ir/ops"},
 	{"passes/shard", "leaves ir ir/exchange ir/ops ir/rows runtime/exchange"},
 	{"passes/fusion", "codegen/target/profile leaves ir ir/ops ir/scalar"},
 	{"passes/bufferize", "lang/types ir ir/exchange ir/ops ir/kernel ir/kernel/analysis ir/kernel/transform " +
@@ -129,10 +130,12 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/cluster/mesh", "runtime/cluster"},
 	{"runtime/cluster/mpi", "runtime/cluster"},
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
+	{"runtime/checkpoint",
+		"lang/types runtime/cluster runtime/collective runtime/exchange runtime/tensor runtime/tensorfile"},
 	{"runtime",
-		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/cluster runtime/collective runtime/device " +
-			"runtime/exchange runtime/memory runtime/objload runtime/pool runtime/tensor runtime/tensorfile " +
-			"internal/until"},
+		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/checkpoint runtime/cluster " +
+			"runtime/collective runtime/device runtime/exchange runtime/memory runtime/objload runtime/pool " +
+			"runtime/tensor runtime/tensorfile internal/until"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -142,21 +145,22 @@ var imports = []struct{ pkg, may string }{
 	{"internal/cache", "codegen runtime/abi internal/identity"},
 	{"internal/modules", "lang/ast lang/check lang/diag lang/parser stdlib internal/regular"},
 	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
-	{"internal/interpio", "lang/types ir runtime runtime/tensor"},
+	{"internal/interpio", "lang/types ir runtime runtime/checkpoint runtime/tensor"},
 	{"internal/backend", "codegen codegen/gpu runtime/memory runtime/device/..."},
 	{"internal/residency", "leaves lang/check/tree ir ir/ops ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/sandbox", ""},
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/check lang/check/tree " +
 		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +
-		"passes passes/bufferize passes/shard codegen " +
+		"passes passes/bufferize passes/checkpoint passes/shard codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime runtime/abi internal/backend " +
 		"internal/cache internal/gradient internal/identity internal/modules internal/residency internal/testhook"},
 	{"internal/engine",
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel " +
-			"passes/shard codegen runtime runtime/cluster runtime/collective runtime/exchange runtime/memory " +
-			"runtime/pool runtime/tensor runtime/tensorfile internal/backend internal/cache internal/gradient " +
-			"internal/identity internal/interpio internal/pipeline internal/residency internal/testhook"},
+			"passes/shard codegen runtime runtime/checkpoint runtime/cluster runtime/collective runtime/exchange " +
+			"runtime/memory runtime/pool runtime/tensor runtime/tensorfile internal/backend internal/cache " +
+			"internal/gradient internal/identity internal/interpio internal/pipeline internal/residency " +
+			"internal/testhook"},
 	{"internal/scaling", "codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +

@@ -17,7 +17,9 @@ import (
 
 // noExample says why an operation has no example: no program can spell it.
 var noExample = map[string]string{
-	"fusion": "passes/fusion makes it; tests/golden/ops/fusion.txtar shows it",
+	"fusion":      "passes/fusion makes it; tests/golden/ops/fusion.txtar shows it",
+	"resume_loop": "passes/checkpoint makes it, for --checkpoint; tests/golden/ops/resume_loop.txtar shows it",
+	"keep_loop":   "passes/checkpoint makes it, for --checkpoint; tests/golden/ops/keep_loop.txtar shows it",
 }
 
 // TestExamples runs the example of every operation on the interpreter and, compiled in one way a day, on the CPU. The

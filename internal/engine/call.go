@@ -47,6 +47,9 @@ func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) (out []*tens
 
 // callAll is CallAll on this rank.
 func (f *Func) callAll(ctx context.Context, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if err := f.begin(args); err != nil {
+		return nil, err
+	}
 	if err := f.memory.Accepts(args); err != nil {
 		return nil, err
 	}
@@ -75,6 +78,6 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 		return nil, err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
-		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster}
+		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster, Checkpoint: f.m.opts.Checkpoint}
 	return c.exec.Call(env, c.dims, args...)
 }

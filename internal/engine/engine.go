@@ -23,6 +23,7 @@ import (
 	"healc/lang/diag"
 	"healc/passes/shard"
 	"healc/runtime"
+	"healc/runtime/checkpoint"
 	"healc/runtime/cluster"
 	"healc/runtime/memory"
 	"healc/runtime/pool"
@@ -45,6 +46,9 @@ type Options struct {
 	Limits   runtime.Limits // of each call
 	Imports  check.Importer // finds what the source imports; nil is the library and the disk
 	Cluster  cluster.Comm   // the ranks that run the module together; nil for one
+
+	Checkpoints *pipeline.Checkpoints // whose loops keep their states; nil: none do
+	Checkpoint  *checkpoint.File      // where
 
 	Tuned        *tuned.File // those of pipeline.Options
 	RequireTuned bool
@@ -71,7 +75,8 @@ func Compile(src string, opts Options) (*Module, error) {
 
 // CompileFile is Compile for a file with a name.
 func CompileFile(file *diag.File, opts Options) (*Module, error) {
-	src, err := pipeline.Read(file, pipeline.ReadOptions{Imports: opts.Imports, Entry: opts.Entry, Tests: opts.Tests})
+	src, err := pipeline.Read(file, pipeline.ReadOptions{Imports: opts.Imports, Entry: opts.Entry, Tests: opts.Tests,
+		Checkpoints: opts.Checkpoints})
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,8 @@ func (f *Func) evaluate(ctx context.Context, bind map[string]int64, in []*ir.Arr
 		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }, MaxSteps: limits.Steps,
 			Available: max(memory.Available(), 1), MaxBytes: limits.Memory,
 			Cluster: f.m.opts.Cluster}
-		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System})
+		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System,
+			Checkpoint: f.m.opts.Checkpoint})
 	}
 	out, err := runtime.Before(ctx, patience, run, nil)
 	if err == nil {

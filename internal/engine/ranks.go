@@ -143,8 +143,8 @@ func (f *Func) about(args []*tensor.Tensor) []aspect {
 		{"the builds of healc", identity.Source()},
 		{"the programs", f.m.summary()},
 		{"the functions that are called", f.Signature()},
-		{"the options", fmt.Sprintf("backend %s, at most %d steps and %d bytes (0 is any number)", o.Backend,
-			o.Limits.Steps, o.Limits.Memory)},
+		{"the options", fmt.Sprintf("backend %s, at most %d steps and %d bytes (0 is any number), %s",
+			o.Backend, o.Limits.Steps, o.Limits.Memory, o.Checkpoint)},
 		{"the shapes of the inputs", strings.Join(kinds, ", ")},
 		{"the values of the inputs", strings.Join(sums, ", ")},
 	}

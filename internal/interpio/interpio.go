@@ -8,11 +8,53 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/checkpoint"
 	"healc/runtime/tensor"
 )
 
 // System is input and output for the interpreter, by those of the runtime.
-type System struct{ To runtime.System }
+type System struct {
+	To         runtime.System
+	Checkpoint *checkpoint.File // where loops keep their states; nil: they keep none
+}
+
+// ResumeLoop implements exchange.Keeper.
+func (s System) ResumeLoop(loop int64, want []types.Tensor) (step int64, state []*ir.Array, ok bool, err error) {
+	var values []checkpoint.Value
+	for _, t := range want {
+		v := checkpoint.Value{DType: t.Elem, Shape: []int64{}, Axis: -1}
+		for _, d := range t.Shape {
+			n, _ := d.Const()
+			v.Shape = append(v.Shape, n)
+		}
+		values = append(values, v)
+	}
+	step, found, err := s.Checkpoint.Start(loop, values)
+	for _, t := range found {
+		state = append(state, ToArray(t))
+		t.Close()
+	}
+	return step, state, found != nil, err
+}
+
+// KeepLoop implements exchange.Keeper.
+func (s System) KeepLoop(loop, step int64, state []*ir.Array) error {
+	if s.Checkpoint == nil {
+		return nil
+	}
+	var values []checkpoint.Value
+	var parts [][]byte
+	for _, a := range state {
+		t, err := FromArray(a)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		values = append(values, checkpoint.Value{DType: a.DType, Shape: a.Shape, Axis: -1})
+		parts = append(parts, t.Raw())
+	}
+	return s.Checkpoint.Keep(loop, step, values, parts)
+}
 
 func (s System) Print(text string) error { return s.To.Print(text) }
 

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"healc/lang/irgen"
 	"healc/lang/parser"
 	"healc/passes"
+	"healc/passes/checkpoint"
 	"healc/passes/shard"
 )
 
@@ -25,6 +28,10 @@ import (
 type Source struct {
 	Program *tree.Program // nil for what was made from IR
 	IR      *ir.Module
+
+	// Identity tells the functions from those of other programs, whatever their file is called; "" where it is not
+	// asked for.
+	Identity string
 
 	texts string // stands for the texts that it was made of; "" when it was made otherwise
 }
@@ -34,6 +41,14 @@ type ReadOptions struct {
 	Imports check.Importer // finds what the source imports; nil is &modules.Importer{}, the library and the disk
 	Entry   string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
 	Tests   bool           // keep the `test` blocks of the source
+
+	Checkpoints *Checkpoints // nil: none
+}
+
+// Checkpoints say that the loops of a function keep their states.
+type Checkpoints struct {
+	Entry string // as it is called
+	Every int32  // after so many steps
 }
 
 // Read parses and types a file and what it imports, and writes its IR. The error is a *diag.List.
@@ -55,7 +70,22 @@ func Read(file *diag.File, opts ReadOptions) (*Source, error) {
 		for _, f := range imported {
 			all = append(all, f.Name, f.Text)
 		}
+		if c := opts.Checkpoints; c != nil {
+			all = append(all, "checkpoints", c.Entry, fmt.Sprint(c.Every))
+		}
 		src.texts = cache.Key(all...)
+	}
+	if c := opts.Checkpoints; c != nil {
+		sum := sha256.New()
+		for _, f := range src.IR.Funcs {
+			fmt.Fprintln(sum, f)
+		}
+		src.Identity = hex.EncodeToString(sum.Sum(nil))
+		f, _, err := src.Find(c.Entry)
+		if err != nil {
+			return nil, err
+		}
+		return src, checkpoint.Insert(src.IR, f.Name, c.Every)
 	}
 	return src, nil
 }

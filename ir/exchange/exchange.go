@@ -278,14 +278,7 @@ var _ = exchangeOp(LoadPart, ir.OpDef{
 			return nil, fmt.Errorf("%s holds %s, not %s", args[0].Str, got, want)
 		}
 		lo, hi := b.Of(comm(c).Rank())
-		l := exchange.LayoutOf(axis, b, whole.Shape, 1)
-		out := like(op, 0)
-		out.Bits = out.Bits[:0]
-		for o := range l.Outer {
-			row := whole.Bits[o*l.Extent*l.Inner:]
-			out.Bits = append(out.Bits, row[lo*l.Inner:hi*l.Inner]...)
-		}
-		return []*ir.Array{out}, nil
+		return []*ir.Array{part(whole, axis, lo, hi)}, nil
 	},
 	Constraints: []ir.Constraint{axisExists, {Name: "C2", Text: "the path is a string"}},
 })

@@ -205,6 +205,13 @@ func (p *placement) op(op *ir.Op) {
 		p.loop(op)
 	case ir.ShardSource, ir.ShardOutput, ir.ShardWritten:
 		p.results(op, whole)
+	case ir.ShardState:
+		for i, r := range op.Results {
+			p.set(r, whole)
+			if i > 0 { // the first is a number of steps
+				p.set(r, p.of(op.Args[i-1]))
+			}
+		}
 	case ir.ShardMark:
 		p.mark(op)
 	case ir.ShardExpanded:

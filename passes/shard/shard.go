@@ -561,6 +561,8 @@ func (w *rewriter) op(op *ir.Op) {
 		w.loop(op)
 	case ir.ShardWritten:
 		w.savePart(op)
+	case ir.ShardState:
+		w.state(op)
 	case ir.ShardMark:
 		w.mark(op)
 	default:
@@ -593,6 +595,28 @@ func (w *rewriter) savePart(op *ir.Op) {
 	b := w.cutAs(v)
 	w.b.EmitOp(exchange.SavePart, withOrigin(ir.A{"axis": int64(w.of(v)), "extent": b.Extent, "block": b.Block}, b),
 		[]*ir.Value{w.whole(op.Args[0]), w.clone.Value(v)}, nil)
+}
+
+// state writes an operation that keeps or takes the state of a loop.
+func (w *rewriter) state(op *ir.Op) {
+	attrs := attrsOf(op)
+	var args []*ir.Value
+	var axes, extents, blocks []int64
+	for i, v := range op.Args {
+		axis, b := w.of(v), parts.Blocks{}
+		if axis == whole {
+			args = append(args, w.whole(v))
+		} else {
+			b = w.blocks(v)
+			args = append(args, w.asUsual(v))
+		}
+		if len(op.Results) == 0 && i == 0 {
+			continue // the number of steps
+		}
+		axes, extents, blocks = append(axes, int64(axis)), append(extents, b.Extent), append(blocks, b.Block)
+	}
+	attrs["axes"], attrs["extents"], attrs["blocks"] = axes, extents, blocks
+	w.emit(op, args, attrs, nil)
 }
 
 // mark cuts a tensor, or cuts it along another axis, or gathers it.

@@ -50,16 +50,34 @@ const (
 	shortRun = 64 << 10
 )
 
-// Write writes a file of which each rank has a part: head, and then a tensor that lies so. It reports false, on all
-// ranks, where that cannot be: a rank has no shared files, or path is nothing of which parts can be written. The error
-// is one of cluster.Settle.
-func Write(c cluster.Comm, files Files, path string, head []byte, l exchange.Layout, part []byte) (bool, error) {
+// Tensor is what a rank has of a tensor in a file.
+type Tensor struct {
+	At     int64 // where it begins in the file
+	Layout exchange.Layout
+	Part   []byte
+}
+
+// Replicated is a tensor that every rank has: rank 0 writes it.
+func Replicated(c cluster.Comm, at int64, bytes []byte) Tensor {
+	n := int64(len(bytes))
+	all := exchange.Blocks{Extent: n, Block: max(n, 1)}
+	t := Tensor{At: at, Layout: exchange.Layout{Outer: 1, Blocks: all, Inner: 1}}
+	if c.Rank() == 0 {
+		t.Part = bytes
+	}
+	return t
+}
+
+// Write writes a file of which each rank has parts: head, and tensors. It reports false, on all ranks, where that
+// cannot be: a rank has no shared files, or path is nothing of which parts can be written. The error is one of
+// cluster.Settle.
+func Write(c cluster.Comm, files Files, path string, head []byte, tensors ...Tensor) (bool, error) {
 	w := &writer{c: c, files: files, path: path}
 	together, err := w.open()
 	if !together || err != nil {
 		return together, err
 	}
-	return true, w.write(head, l, part)
+	return true, w.write(head, tensors)
 }
 
 type writer struct {
@@ -134,8 +152,8 @@ func (w *writer) apart(err error) error {
 		"gathered, `replicate(x)`, is written by rank 0 alone", w.path, err, w.c.Rank(), host)
 }
 
-// write writes the part of this rank, and puts the file in its place.
-func (w *writer) write(head []byte, l exchange.Layout, part []byte) error {
+// write writes the parts of this rank, and puts the file in its place.
+func (w *writer) write(head []byte, tensors []Tensor) error {
 	var failed error
 	if w.c.Rank() == 0 {
 		_, failed = w.file.WriteAt(head, 0)
@@ -143,12 +161,14 @@ func (w *writer) write(head []byte, l exchange.Layout, part []byte) error {
 	if err := w.settle(failed); err != nil {
 		return err
 	}
-	write := w.runs
-	if l.Outer >= int64(w.c.Size()) && l.Block*l.Inner < shortRun {
-		write = w.bands
-	}
-	if err := write(int64(len(head)), l, part); err != nil {
-		return err
+	for _, t := range tensors {
+		write := w.runs
+		if l := t.Layout; l.Outer > 1 && l.Outer >= int64(w.c.Size()) && l.Block*l.Inner < shortRun {
+			write = w.bands
+		}
+		if err := write(t.At, t.Layout, t.Part); err != nil {
+			return err
+		}
 	}
 	if err := w.settle(w.file.Finish()); err != nil {
 		return err

@@ -140,7 +140,8 @@ func TestWrite(t *testing.T) {
 			}
 		}
 		errs := onEach(t, n, func(c cluster.Comm) error {
-			done, err := collective.Write(c, f, "x", head, l, part(x, l, c.Rank()))
+			done, err := collective.Write(c, f, "x", head,
+				collective.Tensor{At: int64(len(head)), Layout: l, Part: part(x, l, c.Rank())})
 			if err == nil && !done {
 				err = errors.New("it is not written in parts")
 			}
@@ -206,7 +207,8 @@ func TestFailures(t *testing.T) {
 							return nil
 						}
 					}
-					_, err := collective.Write(c, f, "x", []byte("head"), l, part(x, l, c.Rank()))
+					_, err := collective.Write(c, f, "x", []byte("head"),
+						collective.Tensor{At: 4, Layout: l, Part: part(x, l, c.Rank())})
 					return err
 				})
 				for rank, err := range errs {
@@ -230,7 +232,8 @@ func TestApart(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	errs := onEach(t, 2, func(c cluster.Comm) error {
 		l := exchange.Layout{Outer: 1, Blocks: exchange.CutFor(10, 2), Inner: 1}
-		_, err := collective.Write(c, folder{dir: dirs[c.Rank()]}, "x", nil, l, make([]byte, 5))
+		_, err := collective.Write(c, folder{dir: dirs[c.Rank()]}, "x", nil,
+			collective.Tensor{Layout: l, Part: make([]byte, 5)})
 		return err
 	})
 	if errs[1] == nil || !strings.Contains(errs[1].Error(), "the folder has to be shared by all machines") {
@@ -265,7 +268,8 @@ func TestNotInParts(t *testing.T) {
 				}
 				path = up
 			}
-			done, err := collective.Write(comm, files, path, nil, l, part(make([]byte, 10), l, comm.Rank()))
+			done, err := collective.Write(comm, files, path, nil,
+				collective.Tensor{Layout: l, Part: part(make([]byte, 10), l, comm.Rank())})
 			if err == nil && done {
 				err = errors.New("it was written")
 			}
@@ -299,7 +303,8 @@ func TestLost(t *testing.T) {
 					return nil
 				}
 			}
-			if _, err := collective.Write(c, f, "x", nil, l, make([]byte, l.Len(rank))); err == nil {
+			if _, err := collective.Write(c, f, "x", nil,
+				collective.Tensor{Layout: l, Part: make([]byte, l.Len(rank))}); err == nil {
 				t.Errorf("rank %d has written it", rank)
 			}
 		})

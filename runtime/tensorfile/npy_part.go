@@ -45,8 +45,19 @@ func ReadNpyPart(path string, cut Cut) (part *tensor.Tensor, shape []int64, err 
 	if err != nil {
 		return nil, nil, err
 	}
+	part, n, err := h.readPart(f, axis, lo, hi)
+	if err != nil {
+		return nil, nil, &NpyError{Path: path, Offset: h.bytes, Err: err,
+			Reason: fmt.Sprintf("a part of the array, of which %d bytes are read", n)}
+	}
+	return part, h.shape, nil
+}
+
+// readPart reads the elements of an axis from lo on and before hi, or all where that is -1. n is how many bytes there
+// were.
+func (h *npyHeader) readPart(from io.ReaderAt, axis int, lo, hi int64) (part *tensor.Tensor, n int64, err error) {
 	of := slices.Clone(h.shape)
-	r := &runs{from: f, base: h.bytes, rows: 1, extent: 1, lo: 0, hi: 1, inner: int64(h.dtype.Bytes())}
+	r := &runs{from: from, base: h.bytes, rows: 1, extent: 1, lo: 0, hi: 1, inner: int64(h.dtype.Bytes())}
 	if axis >= 0 {
 		of[axis] = hi - lo
 		r.extent, r.lo, r.hi = h.shape[axis], lo, hi
@@ -61,17 +72,16 @@ func ReadNpyPart(path string, cut Cut) (part *tensor.Tensor, shape []int64, err 
 		}
 	}
 	if part, err = tensor.New(h.dtype, of...); err != nil {
-		return nil, nil, &NpyError{Path: path, Offset: h.bytes, Reason: "no memory for a part of the array", Err: err}
+		return nil, 0, err
 	}
 	if n, err := h.read(r, part.Raw()); err != nil {
 		part.Close()
-		return nil, nil, &NpyError{Path: path, Offset: h.bytes, Err: err,
-			Reason: fmt.Sprintf("of a part of %d bytes, %d are there", part.Bytes(), n)}
+		return nil, n, err
 	}
 	if h.fortran {
 		setColumnMajor(part.Strides, part.Shape)
 	}
-	return part, h.shape, nil
+	return part, part.Bytes(), nil
 }
 
 // PartOf is a part of a tensor, in memory of its own.

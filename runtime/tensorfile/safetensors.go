@@ -184,6 +184,40 @@ func (s *Safetensors) Read(name string) (*tensor.Tensor, error) {
 	return t, nil
 }
 
+// Describe says what the file holds of a name.
+func (s *Safetensors) Describe(name string) (Described, bool) {
+	for _, x := range s.tensors {
+		if x.name == name {
+			return Described{x.name, x.dtype, slices.Clone(x.shape)}, true
+		}
+	}
+	return Described{}, false
+}
+
+// ReadPart is Read for a part of the tensor. No more is read than the part, and what stands between short runs of it.
+func (s *Safetensors) ReadPart(name string, cut Cut) (*tensor.Tensor, error) {
+	i := slices.IndexFunc(s.tensors, func(x safetensor) bool { return x.name == name })
+	if i < 0 || s.tensors[i].dtype == types.F4E2M1 {
+		t, err := s.Read(name) // which says that there is none; a row of halves of bytes may begin within one
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		return PartOf(t, cut)
+	}
+	x := s.tensors[i]
+	axis, lo, hi, err := cut(x.dtype, x.shape)
+	if err != nil {
+		return nil, err
+	}
+	h := &npyHeader{dtype: x.dtype, shape: x.shape, bytes: s.begin + x.begin, swap: hostIsBigEndian}
+	t, _, err := h.readPart(s.data, axis, lo, hi)
+	if err != nil {
+		return nil, &SafetensorsError{Path: s.path, Tensor: name, Reason: "reading its elements", Err: err}
+	}
+	return t, nil
+}
+
 // unpack gives each half of a byte a byte of its own. The packed ones may be the upper half of data.
 func unpack(data, packed []byte) {
 	for i, b := range packed {

@@ -23,11 +23,15 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 	slices.SortStableFunc(order, func(a, b NamedTensor) int {
 		return cmp.Compare(b.Tensor.DType.Bytes(), a.Tensor.DType.Bytes())
 	})
-	header, err := safetensorsHeader(metadata, order)
-	if err != nil {
-		return fmt.Errorf("write safetensors: %w", err)
+	var described []Described
+	for _, x := range order {
+		if err := x.Tensor.Err(); err != nil {
+			return fmt.Errorf("write safetensors: tensor %q: %w", x.Name, err)
+		}
+		described = append(described, Described{x.Name, x.Tensor.DType, x.Tensor.Shape})
 	}
-	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
+	header, _, err := SafetensorsHeader(metadata, described)
+	if err != nil {
 		return err
 	}
 	if _, err := w.Write(header); err != nil {
@@ -41,8 +45,32 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 	return nil
 }
 
-// safetensorsHeader is the text before the elements: what each tensor is, and where its elements stand behind it.
-func safetensorsHeader(metadata map[string]string, order []NamedTensor) ([]byte, error) {
+// Described is what a file says of a tensor.
+type Described struct {
+	Name  string
+	DType types.DType
+	Shape []int64
+}
+
+// SafetensorsHeader is all that stands before the elements of tensors, which lie one after the other, and where those
+// of each begin in the file.
+func SafetensorsHeader(metadata map[string]string, order []Described) (head []byte, begin []int64, err error) {
+	text, ends, err := safetensorsHeader(metadata, order)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write safetensors: %w", err)
+	}
+	head = append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	at := int64(len(head))
+	for _, end := range ends {
+		begin = append(begin, at)
+		at = int64(len(head)) + end
+	}
+	return head, begin, nil
+}
+
+// safetensorsHeader is the text before the elements: what each tensor is, and where its elements stand behind it, whose
+// ends it gives, too.
+func safetensorsHeader(metadata map[string]string, order []Described) (text []byte, ends []int64, err error) {
 	var header bytes.Buffer
 	header.WriteByte('{')
 	field := func(name string, value any) error {
@@ -58,52 +86,53 @@ func safetensorsHeader(metadata map[string]string, order []NamedTensor) ([]byte,
 	}
 	if metadata != nil {
 		if err := field(metadataKey, metadata); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	seen := map[string]bool{"": true, metadataKey: true}
 	at := int64(0)
 	for _, x := range order {
 		if seen[x.Name] || !utf8.ValidString(x.Name) {
-			return nil, fmt.Errorf("the name %q is empty, reserved, not UTF-8 or stands twice", x.Name)
+			return nil, nil, fmt.Errorf("the name %q is empty, reserved, not UTF-8 or stands twice", x.Name)
 		}
 		seen[x.Name] = true
-		if err := x.Tensor.Err(); err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
-		}
 		dtype := ""
 		for name, d := range safetensorsDTypes {
-			if d == x.Tensor.DType {
+			if d == x.DType {
 				dtype = name
 			}
 		}
 		if dtype == "" {
-			return nil, fmt.Errorf("tensor %q: unsupported dtype %v", x.Name, x.Tensor.DType)
+			return nil, nil, fmt.Errorf("tensor %q: unsupported dtype %v", x.Name, x.DType)
 		}
-		size, err := safetensorsBytes(x.Tensor.DType, x.Tensor.Bytes())
+		size, err := tensor.CheckShape(x.DType, x.Shape)
+		if err == nil {
+			size, err = safetensorsBytes(x.DType, size)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
+			return nil, nil, fmt.Errorf("tensor %q: %w", x.Name, err)
 		}
 		end := at + size
 		err = field(x.Name, struct {
 			DType   string   `json:"dtype"`
 			Shape   []int64  `json:"shape"`
 			Offsets [2]int64 `json:"data_offsets"`
-		}{dtype, append([]int64{}, x.Tensor.Shape...), [2]int64{at, end}})
+		}{dtype, append([]int64{}, x.Shape...), [2]int64{at, end}})
 		if err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
+			return nil, nil, fmt.Errorf("tensor %q: %w", x.Name, err)
 		}
 		at = end
+		ends = append(ends, end)
 	}
 	header.WriteByte('}')
 	for header.Len()%8 != 0 {
 		header.WriteByte(' ')
 	}
 	if header.Len() > maxSafetensorsHeader {
-		return nil, fmt.Errorf("a header of %d bytes is longer than the limit of %d", header.Len(),
+		return nil, nil, fmt.Errorf("a header of %d bytes is longer than the limit of %d", header.Len(),
 			maxSafetensorsHeader)
 	}
-	return header.Bytes(), nil
+	return header.Bytes(), ends, nil
 }
 
 // writeLittleEndian writes the elements of t in row-major order.

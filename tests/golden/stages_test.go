@@ -32,6 +32,9 @@ func (j *job) run() (output, error) {
 	if j.remarks {
 		opts.Debug.Passes.Remarks = []string{"all"}
 	}
+	if j.stage == "checkpoints" {
+		opts.Checkpoints = &pipeline.Checkpoints{Entry: j.entry, Every: 10}
+	}
 	m, err := j.module(file, opts)
 	if err != nil {
 		return output{}, err
@@ -51,6 +54,8 @@ func (j *job) run() (output, error) {
 		o.StopAfter = "shard"
 		err = passes.Run(m.IR(), passes.Distributed(j.entry, j.bind, shard.Ranks{Rank: 1, Size: 3}), o)
 		return output{m.IR().String(), remarks.String()}, err
+	case "checkpoints": // the program whose loops keep their states
+		return output{text: m.IR().String()}, ir.Verify(m.IR())
 	case "irgen":
 		return output{text: m.IR().String()}, ir.Verify(m.IR())
 	case "fuse":
@@ -111,7 +116,8 @@ func roundTrip(stage, text string) error {
 	file := diag.NewFile("printed", text)
 	var again string
 	switch {
-	case stage == "irgen", stage == "fuse", stage == "shard", strings.HasPrefix(stage, "passes/"):
+	case stage == "irgen", stage == "checkpoints", stage == "fuse", stage == "shard",
+		strings.HasPrefix(stage, "passes/"):
 		m, list := ir.Parse(file)
 		if err := list.Err(); err != nil {
 			return fmt.Errorf("the printed IR does not parse: %w", err)

@@ -22,10 +22,14 @@ var Skipped = map[string]string{
 	"shard_start": ofRank, "exchange_halo": ofRank, "all_gather": ofRank, "exchange_fetch": ofRank,
 	"all_to_all": ofRank, "exchange_take": ofRank, "from_previous": ofRank, "to_next": ofRank, "load_part": ofRank,
 	"exchange_sorted": ofRank, "exchange_updates": ofRank, "exchange_update_rounds": ofRank, "save_part": ofRank,
+	"resume_loop": ofCheckpoint, "keep_loop": ofCheckpoint,
 }
 
 // ofRank is the reason for operations of package ir/exchange. They are in no table that is drawn from.
 const ofRank = "is made by the pass shard"
+
+// ofCheckpoint is the reason for operations that tests/shardings puts into programs.
+const ofCheckpoint = "is made by passes/checkpoint"
 
 type maker func(g *Gen, d *ir.OpDef) bool
 

@@ -49,6 +49,31 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 	r.effectFlags.register(fs)
 }
 
+// checkpointFlags are those of a run that another one can go on from.
+type checkpointFlags struct {
+	file   string
+	resume bool
+}
+
+func (k *checkpointFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&k.file, "checkpoint", "",
+		"`FILE[,every=N]` that keeps the state of the loops of main, every N steps (100)")
+	fs.BoolVar(&k.resume, "resume", false, "go on from the state that another run has left in the file of --checkpoint")
+}
+
+// check refuses what does not go together.
+func (k *checkpointFlags) check(sandboxed bool) error {
+	switch {
+	case k.resume && k.file == "":
+		return &driver.UsageError{Message: "--resume needs --checkpoint",
+			Help: "--checkpoint FILE names the file to go on from"}
+	case k.file != "" && sandboxed:
+		return &driver.UsageError{Message: "--sandbox does not go together with --checkpoint: a sandbox writes no " +
+			"files of the command line", Help: "save the state in the program, with save_npy and --allow-write"}
+	}
+	return nil
+}
+
 // check refuses values that flags do not have.
 func (r *runFlags) check(fs *pflag.FlagSet) error {
 	if fs.Changed("threads") && r.threads < 1 {
@@ -80,6 +105,7 @@ func (a *app) runCommand() *cobra.Command {
 	var may importFlags
 	var tune tuneFileFlags
 	var several ranks.Flags
+	var kept checkpointFlags
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a program in memory and run it",
@@ -94,6 +120,9 @@ func (a *app) runCommand() *cobra.Command {
 			if err := flags.check(c.Flags()); err != nil {
 				return err
 			}
+			if err := kept.check(flags.sandbox != ""); err != nil {
+				return err
+			}
 			if err := several.Check(c.Flags(), args[0], flags.sandbox != ""); err != nil {
 				return err
 			}
@@ -102,13 +131,14 @@ func (a *app) runCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.runProgram(c, args[0], &flags, &may, &tune)
+			return a.runProgram(c, args[0], &flags, &may, &tune, kept)
 		},
 	}
 	flags.register(c.Flags())
 	may.register(c.Flags())
 	tune.register(c.Flags())
 	several.Register(c.Flags())
+	kept.register(c.Flags())
 	return c
 }
 
@@ -163,7 +193,7 @@ func (a *app) startRanks(path string, n int) error {
 }
 
 func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *importFlags,
-	tune *tuneFileFlags) error {
+	tune *tuneFileFlags, kept checkpointFlags) error {
 	imports, err := may.importer()
 	if err != nil {
 		return err
@@ -196,7 +226,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out, Timeout: flags.timeout,
 		Opts: engine.Options{Backend: flags.backend, Threads: threads, Once: true, Cache: programs,
 			Imports: imports},
-		Loaded: a.loaded(flags.entry),
+		Loaded: a.loaded(flags.entry), Checkpoint: kept.file, Resume: kept.resume,
 	}
 	if a.rank != nil {
 		job.Opts.Cluster = a.rank

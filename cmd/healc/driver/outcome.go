@@ -20,6 +20,7 @@ import (
 	"healc/passes/bufferize"
 	"healc/passes/fusion"
 	"healc/runtime"
+	"healc/runtime/checkpoint"
 	"healc/transcript"
 )
 
@@ -64,6 +65,7 @@ func Classify(err error, file *diag.File) Outcome {
 		recovered *recoveredError
 		recorded  *transcript.Error
 		differ    *heal.DisagreeError
+		kept      *checkpoint.Error
 	)
 	one := func(c Class, d *diag.Diagnostic) Outcome {
 		return Outcome{Class: c, Diagnostics: []*diag.Diagnostic{d}}
@@ -90,7 +92,13 @@ func Classify(err error, file *diag.File) Outcome {
 	case errors.As(err, &recorded):
 		return one(CompileError, &diag.Diagnostic{Message: recorded.Error()})
 	case errors.As(err, &failure):
-		return one(RuntimeFault, Failure(failure, file))
+		d := Failure(failure, file)
+		if errors.As(err, &kept) {
+			d.Help = kept.Help
+		}
+		return one(RuntimeFault, d)
+	case errors.As(err, &kept):
+		return one(RuntimeFault, &diag.Diagnostic{Message: err.Error(), Help: kept.Help})
 	case errors.As(err, &differ):
 		lines := strings.Split(differ.Error(), "\n")
 		return one(RuntimeFault, &diag.Diagnostic{Message: lines[0], Notes: lines[1:],

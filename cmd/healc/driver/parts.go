@@ -75,7 +75,8 @@ func (j *Job) writePart(m *engine.Module, path string, l exchange.Layout, shape 
 	}
 	defer dense.Close()
 	c := j.Opts.Cluster
-	done, err := collective.Write(c, runtime.SharedFiles(runtime.OS{Ended: ended}), path, head, l, dense.Raw())
+	done, err := collective.Write(c, runtime.SharedFiles(runtime.OS{Ended: ended}), path, head,
+		collective.Tensor{At: int64(len(head)), Layout: l, Part: dense.Raw()})
 	if done || err != nil {
 		return err
 	}

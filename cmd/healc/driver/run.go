@@ -38,6 +38,10 @@ type Job struct {
 	// Timeout is how long compiling and running may take; 0 is any time. After it Run ends with a *TimeoutError.
 	Timeout time.Duration
 	May     *Policy // what the program may do; nil is everything
+	// Checkpoint is a file that keeps the states of loops, as `PATH` or `PATH,every=N`; "" for none. Resume goes on
+	// from what another run has left there.
+	Checkpoint string
+	Resume     bool
 	// Ready, when it is not nil, is called when everything is compiled and read, before the program runs. files says
 	// whether the program may read or write files.
 	Ready func(files bool) error
@@ -66,6 +70,14 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		return files.err()
 	}
 	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out, Ended: ended}, May: j.May, Source: j.File.Name}
+	if err := j.checkpoints(ended); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if f := j.Opts.Checkpoint; f != nil {
+			f.Close()
+		}
+	}()
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Instance()
 	m, err := runtime.Before(ctx, 0, func() (*engine.Module, error) {
