@@ -242,6 +242,27 @@ func TestTransformRoundTrip(t *testing.T) {
 	}
 }
 
+// TestTransformLong: rows that the first-level cache holds after a longer first pass (`ntt.long_first`) have the same
+// residues on every processor, whatever its passes are.
+func TestTransformLong(t *testing.T) {
+	const n = 1 << 16
+	y, pl := layout{1, 1, true}, newPlan(n, 50)
+	a := numbers(rand.New(rand.NewPCG(7, 8)), n, pl.p, n, false)
+	args := []*tensor.Tensor{tensorOf(t, types.I64, y.shape(1, n), a, nil),
+		tensorOf(t, types.I64, []int64{1}, pl.p, nil),
+		tensorOf(t, types.I64, []int64{1, n}, pl.forward, nil), tensorOf(t, types.I64, []int64{n}, counting(n), nil)}
+	src := forwardSource("i64", y, 1, n, true)
+	var want []int64
+	for _, cpu := range devices.Targets(t) {
+		got := compile(t, src, cpu, 1)
+		if want == nil {
+			want = call(t, got[0], args...)
+			got = got[1:]
+		}
+		check(t, fmt.Sprintf("%d elements on %q", n, cpu), got, want, args...)
+	}
+}
+
 // TestTransformTables compares with the interpreter for any tables, moduli and positions: what is no root, no prime, no
 // residue and no permutation has a meaning, too. What is transformed is a product in every other program. Half of the
 // cases run, the others on the next day.

@@ -325,9 +325,9 @@ func (n *Ntt) run() {
 	var stages []int
 	for left := merged; left > 0; {
 		passes := (left + most - 1) / most
-		k := left / passes
-		if n.inverse {
-			k = (left + passes - 1) / passes
+		k, more := left/passes, (left+passes-1)/passes
+		if n.inverse || left == merged && n.longFirst(k, more) {
+			k = more
 		}
 		stages = append(stages, k)
 		left -= k
@@ -375,6 +375,14 @@ func (n *Ntt) settleFor(stages int) int {
 		return n.Grow >> stages
 	}
 	return n.settle
+}
+
+// longFirst reports that the first pass of the forward transform does more stages, and not the smaller number: then its
+// parts fit the first-level cache, where the next pass would go through the second-level one. Longer arithmetic hides
+// that.
+func (n *Ntt) longFirst(stages, more int) bool {
+	fits := func(k int) bool { return n.size>>k*8 <= int64(n.Machine.L1) }
+	return n.Machine.Profile.NTT.LongFirst != 0 && n.short && fits(more) && !fits(stages)
 }
 
 // near is how many elements the first-level cache holds beside other things.

@@ -126,6 +126,7 @@ type NTT struct {
 	Words      int
 	Alike      int
 	Next       int
+	LongFirst  int
 	NextResult int
 }
 

@@ -46,5 +46,6 @@ var experiments = []experiment{
 	{[]string{"ntt.alike"}, []int{0, 1}, []string{"transforms"}},
 	{[]string{"ntt.ahead"}, []int{256, 1024, 4096}, []string{"transforms"}},
 	{[]string{"ntt.next"}, []int{0, 1 << 18}, []string{"transforms"}},
+	{[]string{"ntt.long_first"}, []int{0, 1}, []string{"transforms"}},
 	{[]string{"ntt.together"}, []int{1, 4, 16, 64}, []string{"transforms"}},
 }

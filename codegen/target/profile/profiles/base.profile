@@ -78,6 +78,7 @@ ntt.together = 16
 ntt.words = 0
 ntt.alike = 0
 ntt.next = 0
+ntt.long_first = 0
 ntt.next_result = 0
 sort.ahead = 512
 sort.sampled = 2048

@@ -6,6 +6,7 @@ otherwise = GenuineIntel amx_tile
 otherwise = GenuineIntel avx512_fp16
 ntt.alike = 1
 ntt.next = 262144
+ntt.long_first = 1
 ntt.next_result = 262144
 columns.few_bytes = 2048
 columns.near_rows = 16
