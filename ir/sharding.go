@@ -56,7 +56,8 @@ const (
 	ShardScatter
 	// ShardUpdate: every rank replaces the elements of its part.
 	ShardUpdate
-	// ShardTabulate: the indices are cut as what is read near them.
+	// ShardTabulate: the indices are cut as what is read near them; at each index a sum over all that is cut is made of
+	// those of all ranks.
 	ShardTabulate
 	// ShardBranch: the arms of a choice that all ranks make alike.
 	ShardBranch
@@ -109,7 +110,7 @@ var shardingTexts = [...]struct{ name, text string }{
 		"rank, or sums of integers are gathered."},
 	ShardUpdate: {"updates", "Every rank replaces the elements of its own part."},
 	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is " +
-		"sent."},
+		"sent. Sums of integers over all elements, as those of a histogram, are gathered."},
 	ShardBranch: {"choices", "All ranks take the same arm."},
 	ShardLoop:   {"loops", "The state stays cut from step to step."},
 	ShardSource: {"sources", "Every rank makes its own part."},

@@ -108,6 +108,11 @@ func constant(v *ir.Value) (int64, bool) {
 func (p *placement) tabulate(op *ir.Op) {
 	region := op.Regions[0]
 	axis := whole
+	if p.sumAt(region) != nil {
+		p.inner(op, region)
+		p.results(op, whole)
+		return
+	}
 	for _, v := range p.captured.Of(region) {
 		s := p.of(v)
 		if s == whole {
@@ -138,6 +143,10 @@ func (p *placement) tabulate(op *ir.Op) {
 // is got from its neighbours.
 func (w *rewriter) tabulate(op *ir.Op) {
 	axis := w.of(op.Results[0])
+	if axis == whole && w.cut(op) {
+		w.sumsAt(op)
+		return
+	}
 	if axis == whole {
 		w.copied(op)
 		return

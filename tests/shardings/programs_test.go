@@ -146,6 +146,13 @@ fn chosen[N, M](x: f32[N, 3] sharded(0), k: f32[M] sharded(0)) -> f32 = {
 
 pub fn f[N, M](x: f32[N, 3] sharded(0), k: f32[M] sharded(0)) -> f32[N, 3] sharded(0) = grad(chosen, wrt = x)(x, k)`,
 		[][]int64{{90, 3}, {200}}},
+	{"counts", `
+import stats
+
+pub fn f[N](x: f32[N] sharded(0)) -> (i32[6], i32[4], f32, i32[3, 2]) = (
+    stats.histogram[f32, N - 2, 6](x[1..N - 1], -1.0, 1.0), stats.bincount[N, 4]((x * 2.0) as i32), stats.median(x),
+    tabulate(3, 2, |i, j| +/(((x .> (i as f32)) as i32) .* (j + 1)))
+)`, [][]int64{{1001}}},
 	{"parts", `pub fn f[N, M](x: f32[3 * N, M] sharded(0), i: f32) -> (f32[M], f32[2, M], f32[3 * N, M] sharded(0)) = {
     let k = 3 + (i as i32) * 0;
     let mut y = x;
