@@ -127,7 +127,11 @@ func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) 
 	if errors.As(err, &broken) { // where nothing may ever go
 		code = m.copyOf(entry)
 		if passes.Settle(code, entry, bind) == nil {
-			err = passes.Run(code, passes.Standard(entry, nil), opts)
+			list := passes.Standard(entry, nil)
+			if m.opts.Ranks.Size > 1 && m.opts.Ranks.Cut != nil { // who calls has parts
+				list = passes.Distributed(entry, nil, m.opts.Ranks)
+			}
+			err = passes.Run(code, list, opts)
 		}
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func init() {
 		}
 		g.imports("ring")
 		return ex(t, "flatten(ring.mul(reshape($, [1, 1, $]), reshape($, [1, 1, $]), "+
-			"ring.plan[1, $](ring.primes[1](30, $ as i64))))",
+			"ring.plan[1, $](ring.primes[1](30, ($) as i64))))",
 			g.expr(t, d), t.Shape[0], g.expr(t, d), t.Shape[0], t.Shape[0], t.Shape[0])
 	})
 }
