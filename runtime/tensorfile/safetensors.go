@@ -184,6 +184,16 @@ func (s *Safetensors) Read(name string) (*tensor.Tensor, error) {
 	return t, nil
 }
 
+// ReadColumnMajor is Read for a tensor in column-major order.
+func (s *Safetensors) ReadColumnMajor(name string) (*tensor.Tensor, error) {
+	t, err := s.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return t.ColumnMajor()
+}
+
 // Describe says what the file holds of a name.
 func (s *Safetensors) Describe(name string) (Described, bool) {
 	for _, x := range s.tensors {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"healc/lang/types"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 	"healc/tests/sample"
 )
 
@@ -64,8 +67,22 @@ func TestParts(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	args := []string{"run", f, "--entry", "f", "--in", "x=@" + at("x.npy"), "--in", "y=@" + at("y.npy"), "--in",
-		"k=0.3"}
+	y, err := tensorfile.ReadNpyFile(at("y.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer y.Close()
+	scale, err := tensor.Zeros(types.U8, 3) // another tensor of the file
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scale.Close()
+	if err := tensorfile.WriteSafetensorsFile(at("both.safetensors"), nil, tensorfile.NamedTensor{Name: "y", Tensor: y},
+		tensorfile.NamedTensor{Name: "scale", Tensor: scale}); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", f, "--entry", "f", "--in", "x=@" + at("x.npy"), "--in",
+		"y=@" + at("both.safetensors") + ":y", "--in", "k=0.3"}
 	code, want, stderr := run(command(t, nil, append(args, "--out", "0="+at("z.npy"), "--out", "2="+at("w.npy"))...))
 	if code != 0 || stderr != "" || strings.Count(want, "\n") < 1 {
 		t.Fatalf("one rank: exit code %d\n%s%s", code, want, stderr)

@@ -129,10 +129,7 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 	}
 	for _, in := range flags.in {
 		if _, value, _ := strings.Cut(in, "="); strings.HasPrefix(value, "@") {
-			file := value[1:]
-			if i := strings.LastIndex(file, ".npz:"); i >= 0 {
-				file = file[:i+len(".npz")]
-			}
+			file, _ := driver.InputFile(value[1:])
 			r.Read = append(r.Read, file)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 // Of a sharded parameter a rank makes its part alone, and of a sharded result it writes its part: Note [Arguments in
 // parts] in internal/engine.
 
-// partOf makes this rank's part of the value for a sharded parameter. Of a .npy file no more is read.
+// partOf makes this rank's part of the value for a sharded parameter. Of a .npy or .safetensors file no more
+// is read.
 func (j *Job) partOf(m *engine.Module, p *ir.Value, axis int, text string) (*tensor.Tensor, engine.Whole, error) {
 	cut := func(d types.DType, shape []int64) (int, int64, int64, error) {
 		if d != p.Type.Elem || len(shape) != p.Type.Rank() {
@@ -47,7 +48,18 @@ func (j *Job) partOf(m *engine.Module, p *ir.Value, axis int, text string) (*ten
 			}
 			return t, nil
 		},
-		member: func(z *tensorfile.Npz, name string) (*tensor.Tensor, error) {
+		member: func(z archive, name, path string) (*tensor.Tensor, error) {
+			if s, ok := z.(*tensorfile.Safetensors); ok {
+				if d, ok := s.Describe(name); ok {
+					whole.Shape = d.Shape
+				}
+				sum, err := tensorfile.Samples(path)
+				if err != nil {
+					return nil, err
+				}
+				whole.Sum = sum + " of " + name
+				return s.ReadPart(name, cut)
+			}
 			t, err := z.Read(name)
 			if err != nil {
 				return nil, err

@@ -445,8 +445,8 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (in ar
 		if !ok {
 			return in, &UsageError{
 				Message: fmt.Sprintf("the input `%s` is missing", p.Name), Notes: []string{signature},
-				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, or a generator such as %s",
-					p.Name, example(p.Type)),
+				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, @file.safetensors:name, "+
+					"or a generator such as %s", p.Name, example(p.Type)),
 			}
 		}
 		columns := f.Memory().Param(i).Layout == types.ColMajor

@@ -23,8 +23,8 @@ import (
 )
 
 // Value makes the tensor that text stands for, as the input of a parameter: a literal of the language,
-// `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
-// at dir. Only literals take their type from the parameter.
+// `@file.npy`, `@file.npz:name`, `@file.safetensors:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative
+// paths start at dir. Only literals take their type from the parameter.
 func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
 	return valueIn(p, text, dir, asItLies)
 }
@@ -32,21 +32,35 @@ func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
 // npyReader makes the tensor for a parameter from a .npy file.
 type npyReader func(p *ir.Value, path string) (*tensor.Tensor, error)
 
-// fileReader makes the tensor for a parameter from a .npy file, or from an array of an .npz file.
+// archive is a file of several named tensors.
+type archive interface {
+	Names() []string
+	Read(name string) (*tensor.Tensor, error)
+	ReadColumnMajor(name string) (*tensor.Tensor, error)
+	Close() error
+}
+
+// archives open the files of several tensors, by how their names end.
+var archives = map[string]func(path string) (archive, error){
+	".npz":         func(path string) (archive, error) { return tensorfile.OpenNpz(path) },
+	".safetensors": func(path string) (archive, error) { return tensorfile.OpenSafetensors(path) },
+}
+
+// fileReader makes the tensor for a parameter from a .npy file, or from one of an archive.
 type fileReader struct {
 	npy    npyReader
-	member func(z *tensorfile.Npz, name string) (*tensor.Tensor, error)
+	member func(z archive, name, path string) (*tensor.Tensor, error)
 }
 
 // asItLies keeps the order of the file, inColumns has tensors in column-major order.
 var (
 	asItLies = fileReader{
 		func(_ *ir.Value, path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFile(path) },
-		(*tensorfile.Npz).Read,
+		func(z archive, name, _ string) (*tensor.Tensor, error) { return z.Read(name) },
 	}
 	inColumns = fileReader{
 		func(_ *ir.Value, path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFileColumnMajor(path) },
-		(*tensorfile.Npz).ReadColumnMajor,
+		func(z archive, name, _ string) (*tensor.Tensor, error) { return z.ReadColumnMajor(name) },
 	}
 )
 
@@ -64,18 +78,28 @@ func valueIn(p *ir.Value, text, dir string, read fileReader) (*tensor.Tensor, er
 	return literal(p, text)
 }
 
-// fileValue reads a .npy file, or an array of an .npz file.
-func fileValue(p *ir.Value, path, dir string, read fileReader) (*tensor.Tensor, error) {
-	member := ""
-	archive := strings.HasSuffix(path, ".npz")
-	if i := strings.LastIndex(path, ".npz:"); i >= 0 {
-		archive, path, member = true, path[:i+len(".npz")], path[i+len(".npz:"):]
+// InputFile is the file that a value names behind its `@`, and the tensor in it: "" unless the text says which.
+func InputFile(text string) (path, member string) {
+	last := -1
+	for end := range archives {
+		if i := strings.LastIndex(text, end+":"); i >= 0 {
+			last = max(last, i+len(end))
+		}
 	}
+	if last < 0 {
+		return text, ""
+	}
+	return text[:last], text[last+1:]
+}
+
+// fileValue reads a .npy file, or a tensor of an archive.
+func fileValue(p *ir.Value, path, dir string, read fileReader) (*tensor.Tensor, error) {
+	path, member := InputFile(path)
 	path = inDir(dir, path)
 	var t *tensor.Tensor
 	var err error
-	if archive {
-		t, err = readNpz(path, member, read)
+	if open := archives[filepath.Ext(path)]; open != nil {
+		t, err = readArchive(open, path, member, read)
 	} else {
 		t, err = read.npy(p, path)
 	}
@@ -91,9 +115,9 @@ func fileValue(p *ir.Value, path, dir string, read fileReader) (*tensor.Tensor, 
 	return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %v", p.Name, err)}
 }
 
-// readNpz reads the named array; without a name, the only one.
-func readNpz(path, name string, read fileReader) (*tensor.Tensor, error) {
-	z, err := tensorfile.OpenNpz(path)
+// readArchive reads the named tensor; without a name, the only one.
+func readArchive(open func(string) (archive, error), path, name string, read fileReader) (*tensor.Tensor, error) {
+	z, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +125,12 @@ func readNpz(path, name string, read fileReader) (*tensor.Tensor, error) {
 	if name == "" {
 		names := z.Names()
 		if len(names) != 1 {
-			return nil, fmt.Errorf("%s has %d arrays (%s); name one as in @%s:NAME", path, len(names),
+			return nil, fmt.Errorf("%s has %d tensors (%s); name one as in @%s:NAME", path, len(names),
 				strings.Join(names, ", "), path)
 		}
 		name = names[0]
 	}
-	return read.member(z, name)
+	return read.member(z, name, path)
 }
 
 func inDir(dir, path string) string {
@@ -222,7 +246,7 @@ var foreignSpecial = sync.OnceValue(func() *regexp.Regexp {
 
 // fileName finds values that were meant to name a file.
 var fileName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^"\[(]*\.(npy|npz|npz:[^:]+)$`)
+	return regexp.MustCompile(`^[^"\[(]*\.(npy|(npz|safetensors)(:[^:]+)?)$`)
 })
 
 // literal reads a literal of the language: a number, bool or char, or an array of them. The text is
