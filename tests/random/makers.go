@@ -28,7 +28,7 @@ var Skipped = map[string]string{
 // ofRank is the reason for operations of package ir/exchange. They are in no table that is drawn from.
 const ofRank = "is made by the pass shard"
 
-// ofCheckpoint is the reason for operations that tests/shardings puts into programs.
+// ofCheckpoint is the reason for operations that tests/shardings puts into programs. They are in no table either.
 const ofCheckpoint = "is made by passes/checkpoint"
 
 type maker func(g *Gen, d *ir.OpDef) bool
