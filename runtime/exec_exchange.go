@@ -213,21 +213,8 @@ func (fr *frame) apart(s *boundStep) bool {
 	})
 }
 
-// hostGather is made in one piece where nothing goes on meanwhile: libraries have ways of their own for that.
-func hostGather(r *run, fr *frame, s *boundStep) error {
-	if fr.apart(s) {
-		return hostHalves(r, fr, s)
-	}
-	x, err := fr.packed(&s.views[0])
-	if err != nil {
-		return err
-	}
-	return fr.into(s.def.Host.Out[0], func(out []byte) error {
-		return exchange.Gather(r.cluster(), fr.layout(s, s.attr("axis")), x, out)
-	})
-}
-
-// hostHalves makes an exchange that has halves, or the first of them.
+// hostHalves makes an exchange that has halves, or the first of them. What is sent is the same whether something goes on
+// meanwhile or not, since that may differ from rank to rank.
 func hostHalves(r *run, fr *frame, s *boundStep) error {
 	x, err := fr.packed(&s.views[0])
 	if err != nil {

@@ -87,8 +87,16 @@ func (w *rewriter) carry(op *ir.Op) {
 		w.emit(op, args, attrsOf(op), w.regions(op))
 		return
 	}
-	if empty(x.Type.Shape) {
-		w.copied(op)
+	if empty(x.Type.Shape) { // a scan of nothing has parts all the same
+		if !scan {
+			w.copied(op)
+			return
+		}
+		args := []*ir.Value{w.part(x, s)}
+		if len(op.Args) > 1 {
+			args = []*ir.Value{w.whole(op.Args[0]), args[0]}
+		}
+		w.emit(op, args, attrsOf(op), w.regions(op))
 		return
 	}
 	// What is gone along is one axis, the last.

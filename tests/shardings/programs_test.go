@@ -76,6 +76,8 @@ var programs = []program{
     let w = a @ v;
     w / sqrt(+/(w .* w))
 })`, [][]int64{{60, 60}, {60}}},
+	{"scans of nothing", `pub fn f[N, M](x: f32[N, M] sharded(1)) -> f32[N, M] sharded(1) =
+    cumsum(x, axis = 1) .- x .* sum(x, axis = 1, keep = true)`, [][]int64{{0, 9}}},
 	{"another axis", `pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(1), f32[M, N] sharded(0)) = {
     let y = cumsum(reshard(x, 1), axis = 0);
     (y, transpose(y))
