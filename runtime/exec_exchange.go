@@ -213,8 +213,8 @@ func (fr *frame) apart(s *boundStep) bool {
 	})
 }
 
-// hostHalves makes an exchange that has halves, or the first of them. What is sent is the same whether something goes on
-// meanwhile or not, since that may differ from rank to rank.
+// hostHalves makes an exchange that has halves, or the first of them. What is sent is the same whether something goes
+// on meanwhile or not, since that may differ from rank to rank.
 func hostHalves(r *run, fr *frame, s *boundStep) error {
 	x, err := fr.packed(&s.views[0])
 	if err != nil {

@@ -15,7 +15,7 @@ var added = []string{"columns.few_rows", "columns.few_bytes", "ntt.long_first"}
 // Profile has each field at random: often the one that it has, else one of its range, near its ends or anywhere.
 func Profile(r *rand.Rand) *profile.Profile {
 	p := profile.Base().Clone()
-	fields := profile.Fields()
+	fields := slices.Clone(profile.Fields())
 	slices.SortStableFunc(fields, func(a, b profile.Field) int {
 		return cmp.Compare(slices.Index(added, a.Name), slices.Index(added, b.Name))
 	})
