@@ -92,8 +92,7 @@ var calls = sync.OnceValue(func() [4]uintptr {
 
 // onRanks are copies of a library, one for each rank.
 type onRanks struct {
-	libs  []*Lib
-	comms []cluster.Comm
+	libs []*Lib
 }
 
 // copies opens as many copies of a library as there are ranks.
