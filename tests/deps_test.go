@@ -161,7 +161,8 @@ var imports = []struct{ pkg, may string }{
 			"runtime/memory runtime/pool runtime/tensor runtime/tensorfile internal/backend internal/cache " +
 			"internal/gradient internal/identity internal/interpio internal/pipeline internal/residency " +
 			"internal/testhook"},
-	{"internal/scaling", "codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/exchange"},
+	{"internal/scaling",
+		"codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/collective runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +
 		"internal/backend internal/caught internal/engine internal/modules internal/regular internal/sandbox " +

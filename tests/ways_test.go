@@ -36,8 +36,6 @@ var otherwise = map[string]string{
 	"tests/run/library_test.go":              "libraries are what a way stands for",
 	"tests/ways":                             "the ways themselves",
 	"tests/shardings/files_test.go":          "files that are written; programs_test.go there has the ways",
-	"tests/shardings/parts_test.go":          "what the command line does; programs_test.go there has the ways",
-	"tests/shardings/traffic_test.go":        "what is sent, which is the same in all ways",
 	"tests/train_digits_test.go":             "an example of the Go API",
 	"tests/transcripts/malformed_test.go":    "wants mistakes in files",
 }

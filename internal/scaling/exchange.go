@@ -7,6 +7,7 @@ import (
 	"healc/ir/exchange"
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/collective"
 	parts "healc/runtime/exchange"
 )
 
@@ -94,6 +95,10 @@ func (p *predictor) exchanged(f *abi.Function, h *abi.HostCall) (m moved, ok boo
 		for r := range p.Ranks - 1 {
 			m.ranks[r] = Traffic{Sent: bytesOf(x, element), Sends: 1}
 		}
+	case exchange.SavePart.Name:
+		tensor := h.Args[1]
+		element := int64(f.Buffers[tensor.Buffer].DType.Bytes())
+		m.writes(parts.LayoutOf(h.Int("axis"), blocks, extents(tensor.Shape), element), p.rank())
 	default:
 		return m, false
 	}
@@ -149,6 +154,27 @@ func (m *moved) gathers(counts []int, rearranged bool) {
 	m.rounds, m.busy = gathered(len(counts), all, int64(slices.Min(counts)), int64(slices.Max(counts)))
 	if rearranged {
 		m.memory += all
+	}
+}
+
+// writes is what ranks exchange for a file of which each writes its part. The time of the disk is not in it.
+func (m *moved) writes(l parts.Layout, shown int) {
+	n := len(m.ranks)
+	can, tag := collective.Opening(n)
+	all := []moved{{ranks: make([]Traffic, n)}, {ranks: make([]Traffic, n)}}
+	all[0].gathers(can, false)
+	all[1].gathers(tag, false)
+	for _, b := range collective.Bands(l, n) {
+		one := moved{ranks: make([]Traffic, n)}
+		one.pairs(func(r int) parts.Counts { return b.Counts(r, n) }, shown)
+		all = append(all, one)
+	}
+	for _, one := range all {
+		one.settle()
+		for r := range m.ranks {
+			m.ranks[r] = m.ranks[r].plus(one.ranks[r], 1)
+		}
+		m.rounds, m.busy, m.memory = m.rounds+one.rounds, m.busy+one.busy, max(m.memory, one.memory)
 	}
 }
 

@@ -100,13 +100,10 @@ func (w *writer) settle(err error) error {
 // open creates the file on rank 0 and opens it on the others.
 func (w *writer) open() (together bool, err error) {
 	can := make([]byte, w.c.Size())
-	ones := make([]int, len(can))
-	for i := range ones {
-		ones[i] = 1
-	}
 	if w.files != nil {
 		can[w.c.Rank()] = 1
 	}
+	ones, first := Opening(w.c.Size())
 	if err := w.c.AllGather(can, ones); err != nil {
 		return false, err
 	}
@@ -127,9 +124,7 @@ func (w *writer) open() (together bool, err error) {
 	}
 	var said [8]byte
 	binary.LittleEndian.PutUint64(said[:], tag)
-	counts := make([]int, w.c.Size())
-	counts[0] = len(said)
-	if err := w.c.AllGather(said[:], counts); err != nil {
+	if err := w.c.AllGather(said[:], first); err != nil {
 		return true, w.settle(err)
 	}
 	if tag = binary.LittleEndian.Uint64(said[:]); tag == 0 {
@@ -162,11 +157,13 @@ func (w *writer) write(head []byte, tensors []Tensor) error {
 		return err
 	}
 	for _, t := range tensors {
-		write := w.runs
-		if l := t.Layout; l.Outer > 1 && l.Outer >= int64(w.c.Size()) && l.Block*l.Inner < shortRun {
-			write = w.bands
+		var err error
+		if bands := Bands(t.Layout, w.c.Size()); bands != nil {
+			err = w.bands(bands, t)
+		} else {
+			err = w.runs(t.At, t.Layout, t.Part)
 		}
-		if err := write(t.At, t.Layout, t.Part); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -198,22 +195,20 @@ func (w *writer) runs(base int64, l exchange.Layout, part []byte) error {
 }
 
 // bands writes a part whose runs are short: of so many rows at a time, each rank gets some whole, and writes these.
-func (w *writer) bands(base int64, l exchange.Layout, part []byte) error {
-	ranks, row, run := int64(w.c.Size()), l.Extent*l.Inner, l.Len(w.c.Rank())*l.Inner
-	rows := max(piece/max(row, 1), 1) * ranks
-	for at := int64(0); at < l.Outer; at += rows {
-		n := min(rows, l.Outer-at)
-		to := exchange.CutFor(n, w.c.Size())
-		lo, hi := to.Of(w.c.Rank())
+func (w *writer) bands(bands []exchange.Swap, t Tensor) error {
+	row, run := t.Layout.Extent*t.Layout.Inner, t.Layout.Len(w.c.Rank())*t.Layout.Inner
+	at := int64(0)
+	for _, b := range bands {
+		lo, hi := b.To.Of(w.c.Rank())
 		mine := make([]byte, (hi-lo)*row)
-		err := exchange.AllToAll(w.c, exchange.Swap{Dims: [5]int64{1, n, 1, l.Extent, l.Inner}, From: l.Blocks, To: to,
-			Back: true}, part[at*run:(at+n)*run], mine)
+		err := exchange.AllToAll(w.c, b, t.Part[at*run:(at+b.To.Extent)*run], mine)
 		if err == nil && len(mine) > 0 {
-			_, err = w.file.WriteAt(mine, base+(at+lo)*row)
+			_, err = w.file.WriteAt(mine, t.At+(at+lo)*row)
 		}
 		if err := w.settle(err); err != nil {
 			return err
 		}
+		at += b.To.Extent
 	}
 	return nil
 }

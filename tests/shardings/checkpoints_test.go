@@ -20,6 +20,7 @@ import (
 	"healc/runtime/collective"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // looping are programs with loops at the top level of f, whose states are of any kind.
@@ -115,6 +116,7 @@ func TestCheckpoints(t *testing.T) {
 				if n == 0 {
 					o.Backend = heal.Interp
 				}
+				ways.Usual(day+k, len(sizes))[0].Set(&o)
 				for rank, got := range each(t, max(n, 1), o, func(o engine.Options) (*random.Outcome, error) {
 					f := checkpoint.New(path, history{runtime.SharedFiles(o.System), path, &mu, &texts})
 					if resume {

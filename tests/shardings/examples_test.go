@@ -16,6 +16,7 @@ import (
 	"healc/internal/engine"
 	"healc/runtime"
 	"healc/runtime/cluster"
+	"healc/runtime/collective"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
 	"healc/tests/sample"
@@ -153,6 +154,23 @@ func (s system) LoadNpy(path string) (*tensor.Tensor, error) {
 
 func (s system) SaveNpy(path string, x *tensor.Tensor) error {
 	return tensorfile.WriteNpyFile(filepath.Join(s.dir, path), x)
+}
+
+// SharedFiles has ranks write together, as the plain file system has them.
+func (s system) SharedFiles() collective.Files { return inFolder{runtime.SharedFiles(s.OS), s.dir} }
+
+// inFolder are files whose names are those in a folder.
+type inFolder struct {
+	collective.Files
+	dir string
+}
+
+func (f inFolder) CreateShared(path string) (collective.File, uint64, error) {
+	return f.Files.CreateShared(filepath.Join(f.dir, path))
+}
+
+func (f inFolder) OpenShared(path string, tag uint64) (collective.File, error) {
+	return f.Files.OpenShared(filepath.Join(f.dir, path), tag)
 }
 
 // TestJobs: the batch script is one that bash reads, and the job for Kubernetes has the fields that the operator asks

@@ -13,6 +13,7 @@ import (
 	"healc/runtime/tensorfile"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // updating are programs that change their arguments.
@@ -44,9 +45,13 @@ func TestParts(t *testing.T) {
 					continue // each number has its days
 				}
 				call := func(o engine.Options) (*random.Outcome, error) { return outcomeOfParts(p.source, input, o) }
-				for rank, got := range each(t, n, engine.Options{Threads: 1}, call) {
-					if d := random.Diff(want, got); d != "" {
-						t.Errorf("rank %d of %d: %s", rank, n, d)
+				for _, w := range ways.Usual(sample.Today(t)+k, len(sizes)) {
+					for _, o := range w.Options(t, engine.Options{Threads: 1}) {
+						for rank, got := range each(t, n, o, call) {
+							if d := random.Diff(want, got); d != "" {
+								t.Errorf("rank %d of %d, %s: %s", rank, n, w, d)
+							}
+						}
 					}
 				}
 			}
@@ -72,7 +77,7 @@ func outcomeOfParts(source string, input []*ir.Array, o engine.Options) (*random
 		if err != nil {
 			return nil, err
 		}
-		if axis := f.Memory().ParamAxis(i); axis >= 0 {
+		if axis := f.Memory().ParamAxis(i); axis >= 0 && f.HasParts() {
 			wholes[i].Shape = a.Shape
 			whole := x
 			x, err = tensorfile.PartOf(whole, func(types.DType, []int64) (int, int64, int64, error) {

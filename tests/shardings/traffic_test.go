@@ -17,6 +17,7 @@ import (
 	"healc/runtime/cluster"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // counted counts what a rank sends and gets.
@@ -141,7 +142,9 @@ func TestTraffic(t *testing.T) {
 			t.Run(p.name+" on "+strconv.Itoa(n), func(t *testing.T) {
 				input := p.input()
 				comms, counts := countedRanks(t, n)
-				together(t, comms, engine.Options{Threads: 1}, func(o engine.Options) (*random.Outcome, error) {
+				o := engine.Options{Threads: 1}
+				ways.Least.Set(&o)
+				together(t, comms, o, func(o engine.Options) (*random.Outcome, error) {
 					return outcome(p.source, input, o)
 				})
 				exact += fits(t, predicted(t, n, p.source, "f", p.shapes...), counts, false)
@@ -164,7 +167,9 @@ func TestTraffic(t *testing.T) {
 				}
 				comms, counts := countedRanks(t, n)
 				text := string(source)
-				if _, err := printedTogether(t, comms, text, engine.Options{Threads: 1, Once: true}); err != nil {
+				o := engine.Options{Threads: 1}
+				ways.Least.Set(&o)
+				if _, err := printedTogether(t, comms, text, o); err != nil {
 					t.Fatal(err)
 				}
 				exact += fits(t, predicted(t, n, text, "main"), counts, strings.Contains(text, "save_npy"))
