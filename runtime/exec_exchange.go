@@ -213,6 +213,20 @@ func (fr *frame) apart(s *boundStep) bool {
 	})
 }
 
+// hostGather gathers, in halves where there are few ranks.
+func hostGather(r *run, fr *frame, s *boundStep) error {
+	if exchange.GathersApart(r.cluster().Size()) {
+		return hostHalves(r, fr, s)
+	}
+	x, err := fr.packed(&s.views[0])
+	if err != nil {
+		return err
+	}
+	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		return exchange.Gather(r.cluster(), fr.layout(s, s.attr("axis")), x, out)
+	})
+}
+
 // hostHalves makes an exchange that has halves, or the first of them. What is sent is the same whether something goes
 // on meanwhile or not, since that may differ from rank to rank.
 func hostHalves(r *run, fr *frame, s *boundStep) error {

@@ -101,7 +101,7 @@ var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 
 	"shard_start":            hostShardStart,
 	"exchange_halo":          hostHalves,
-	"all_gather":             hostHalves,
+	"all_gather":             hostGather,
 	"exchange_fetch":         hostFetch,
 	"all_to_all":             hostAllToAll,
 	"exchange_take":          hostTake,

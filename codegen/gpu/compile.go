@@ -161,6 +161,20 @@ func ArchFor(first, minor int) string {
 	return best
 }
 
+// TooOld is the version of this libLLVM where it makes right code for none of Architectures, and "" otherwise.
+func TooOld() string {
+	lib, err := libllvm.Open()
+	if err != nil {
+		return ""
+	}
+	for _, a := range Architectures {
+		if a.LLVM <= major(lib.Version()) {
+			return ""
+		}
+	}
+	return lib.Version()
+}
+
 // Generate returns the LLVM IR text of a kernel module for a processor, and how its kernels are launched; Arch is left
 // to the caller. lines says that the code has the lines of the source. The same module gives the same text.
 func Generate(km *kernel.Module, arch string, lines bool) (string, *abi.Device, error) {

@@ -52,11 +52,14 @@ func Open(backend string, i int) (*memory.Device, error) {
 		return nil, err
 	}
 	if info := dev.Info(); gpu.ArchFor(info.Major, info.Minor) == "" {
-		return nil, &device.MissingError{
-			Why: fmt.Sprintf("%s has the compute capability %d.%d, and code is made for %s and newer", info.Name,
-				info.Major, info.Minor, gpu.DefaultArch),
-			Help: "use --backend cpu",
+		why := fmt.Sprintf("%s has the compute capability %d.%d, and code is made for %s and newer", info.Name,
+			info.Major, info.Minor, gpu.DefaultArch)
+		help := "use --backend cpu"
+		if old := gpu.TooOld(); old != "" {
+			why = fmt.Sprintf("libLLVM %s makes no right code for GPUs", old)
+			help = "install libllvm19 (versions 16 to 22 will do), or use --backend cpu"
 		}
+		return nil, &device.MissingError{Why: why, Help: help}
 	}
 	if open.devices == nil {
 		open.devices = map[string]*memory.Device{}

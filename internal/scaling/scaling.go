@@ -16,6 +16,7 @@ import (
 	"healc/ir/exchange"
 	"healc/runtime"
 	"healc/runtime/abi"
+	parts "healc/runtime/exchange"
 )
 
 // Setting is what a prediction is for.
@@ -280,7 +281,7 @@ func (p *predictor) launch(l *abi.Launch) Time {
 // it, and the next one between its edges (Note [Halves] in runtime).
 func (p *predictor) hidden(f *abi.Function, steps []abi.Step, i int) float64 {
 	h := steps[i].Host
-	if h.Name != exchange.Halo.Name && h.Name != exchange.Gather.Name {
+	if h.Name != exchange.Halo.Name && (h.Name != exchange.Gather.Name || !parts.GathersApart(p.Ranks)) {
 		return 0
 	}
 	touches := func(l *abi.Launch) bool {

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"healc/ir"
@@ -165,7 +164,7 @@ var latencyBytes int64 = 32 << 10
 
 // gatherCost is how many bytes a rank moves for all of an axis that is cut, whose elements have size bytes each.
 func (w *rewriter) gatherCost(b parts.Blocks, size int64) int64 {
-	return b.Extent*size + latencyBytes*int64(bits.Len(uint(w.ranks.Size-1)))
+	return b.Extent*size + latencyBytes*parts.GatherRounds(w.ranks.Size)
 }
 
 // scatterCost is how many bytes it moves by reduceScatter.

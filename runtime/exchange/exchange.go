@@ -8,6 +8,7 @@ package exchange
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"healc/runtime/cluster"
@@ -120,6 +121,22 @@ func both(end End, err error) error {
 // Gather gives every rank the whole tensor.
 func Gather(c cluster.Comm, l Layout, part, whole []byte) error {
 	return Fetch(c, l, part, 0, l.Extent, whole)
+}
+
+// mostApart is how many ranks gather by a message to each other one. With more, that takes longer than the rounds of a
+// library, the logarithm of their number.
+const mostApart = 16
+
+// GathersApart reports whether so many ranks gather in halves, between which kernels run. It follows from their number
+// alone, since all have to gather in the same way, and kernels that run meanwhile may differ from rank to rank.
+func GathersApart(ranks int) bool { return ranks <= mostApart }
+
+// GatherRounds is how many messages follow each other until every rank has all parts.
+func GatherRounds(ranks int) int64 {
+	if GathersApart(ranks) {
+		return int64(ranks - 1)
+	}
+	return int64(bits.Len(uint(ranks - 1)))
 }
 
 // BeginGather is the first half of Gather. part may change from then on; whole is there after the second.

@@ -10,6 +10,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime/cluster"
 	"healc/tests/random"
+	"healc/tests/ways"
 )
 
 // halving counts the exchanges that are made in halves.
@@ -72,5 +73,36 @@ func TestHalves(t *testing.T) {
 		if n := begun.Load(); n != 4 && bad == nil || n < 2 { // of the edges, and of the result
 			t.Errorf("bad elements at %v: %d exchanges have halves", bad, n)
 		}
+	}
+}
+
+// TestManyRanks: more ranks than gather by messages gather in the way of the library, and halos stay in halves.
+func TestManyRanks(t *testing.T) {
+	const source = `pub fn f[N](x: f32[N] sharded(0)) -> f32[N] = replicate(tabulate(N, |i| if i > 0 { x[i - 1] } else { 0.0 }))`
+	const ranks = 18
+	p := program{"", source, [][]int64{{20 * ranks}}}
+	input := p.input()
+	want, err := outcome(source, input, engine.Options{Backend: heal.Interp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	comms, err := heal.LocalCluster(ranks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var begun atomic.Int64
+	for k := range comms {
+		comms[k] = halving{comms[k], &begun}
+	}
+	o := engine.Options{Threads: 1}
+	ways.Least.Set(&o)
+	call := func(o engine.Options) (*random.Outcome, error) { return outcome(source, input, o) }
+	for rank, got := range together(t, comms, o, call) {
+		if d := random.Diff(want, got); d != "" {
+			t.Errorf("rank %d: %s", rank, d)
+		}
+	}
+	if n := begun.Load(); n != ranks {
+		t.Errorf("%d exchanges have halves on %d ranks", n, ranks)
 	}
 }
