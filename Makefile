@@ -1,10 +1,14 @@
 # make run and make test do everything on a fresh Debian machine, installing what they need.
 SHELL := /bin/bash
-export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
+ifeq ($(origin PATH),command line) # make module PATH=…: programs are found where they were before
+MODULE := $(PATH)
+override PATH := $(shell PATH=/usr/bin:/bin; tr '\0' '\n' </proc/$$PPID/environ | sed -n 's/^PATH=//p')
+endif
+override export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate hashes exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate hashes module exhaustive ptxas clean
 
 all: build
 
@@ -66,6 +70,9 @@ lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulnch
 	go mod tidy -diff
 	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters tests/emulated/arm64.sh
 	@.ci/linters
+
+module: setup ## PATH=host/owner/heal: another path for the module, in all files
+	@go run ./tests/module "$(MODULE)"
 
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
 	@go run ./tests/codehash

@@ -9,8 +9,8 @@ import (
 	"healc/lang/diag"
 )
 
-// Version is the version of the compiler.
-const Version = identity.Version
+// Version is the version of the compiler, as 1.2.3: that of the module where it was taken as a release.
+var Version = identity.Version
 
 // Module is a compiled source. Its functions are typed; they become machine code when they are called.
 type Module struct {

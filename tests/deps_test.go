@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,9 @@ import (
 )
 
 // module is the module path, and the import path of the root package.
-const module = "healc"
+var module = path.Dir(reflect.TypeFor[inTests]().PkgPath())
+
+type inTests struct{}
 
 // imports says which packages of the project each package may import outside of its tests; it is the
 // table of docs/packages.md. A name alone is that package, with "/..." the ones below it as well. "leaves"

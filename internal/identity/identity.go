@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"reflect"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -14,8 +17,34 @@ import (
 	"healc/runtime/objload"
 )
 
-// Version is the version of the compiler.
-const Version = "0.1.0"
+// next is the version that these sources become.
+const next = "0.1.0"
+
+// Version is the version of the compiler: that of the module where it was built as a release, as by
+// `go install PATH/cmd/healc@v1.2.3` or from a tag, and otherwise the one that these sources become.
+var Version = version()
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return next
+	}
+	module := path.Dir(path.Dir(reflect.TypeFor[release]().PkgPath())) // whatever it is called
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == module && release(m.Version).is() {
+			return m.Version[1:]
+		}
+	}
+	return next
+}
+
+// release is the version of a module, as Go writes it.
+type release string
+
+// is reports whether it is a release: not "(devel)", no commit between two, and nothing changed since.
+func (r release) is() bool { return released.MatchString(string(r)) }
+
+var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z]+(\.\d+)?)?$`)
 
 // Build tells one build of this program from another. The checksums of its sources are not in a binary, so the binary's
 // own size and time stand for them, and its beginning, where the Go linker puts a checksum: times are all the same in

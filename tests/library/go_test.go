@@ -1,10 +1,13 @@
 package library
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,11 @@ import (
 	"healc/internal/engine"
 	"healc/lang/diag"
 )
+
+// module is the path of the module that the tests belong to.
+var module = path.Dir(path.Dir(reflect.TypeFor[inLibrary]().PkgPath()))
+
+type inLibrary struct{}
 
 // goModule is a module beside this one that has the package `every` made of testdata/every.heal.
 func goModule(t *testing.T, main string) string {
@@ -61,8 +69,8 @@ func goProgram(t *testing.T, main string, packages map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.Replace(string(mod), "module healc", "module use", 1) +
-		"\nrequire healc v0.0.0\n\nreplace healc => " + root + "\n"
+	own := strings.Replace(string(mod), "module "+module, "module use", 1) +
+		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", module, root)
 	dir := t.TempDir()
 	files := map[string]string{"go.mod": own, "go.sum": string(sum), "main.go": main}
 	maps.Copy(files, packages)
@@ -105,8 +113,8 @@ func TestGoPackage(t *testing.T) {
 	needs := []string{"healc/lang/types", "healc/codegen/target/profile", "healc/internal/regular",
 		"healc/internal/caught", "healc/internal/until"}
 	for line := range strings.Lines(goCommand(t, dir, "list", "-deps", "./every")) {
-		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, "healc") &&
-			!strings.HasPrefix(pkg, "healc/runtime") && !slices.Contains(needs, pkg) {
+		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, module) &&
+			!strings.HasPrefix(pkg, module+"/runtime") && !slices.Contains(needs, pkg) {
 			t.Errorf("the package depends on %s", pkg)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/format"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,6 +20,9 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
+
+// runtimePath is the import path of package runtime, whatever the path of the module that this program was built from.
+var runtimePath = path.Dir(reflect.TypeFor[abi.Bundle]().PkgPath())
 
 // Go is a Go package with a function for each entry, which carries the machine code with it and imports the packages
 // runtime and runtime/tensor alone. Its name is that of the library (names.GoPackage).
@@ -49,9 +54,9 @@ func Go(l *Library) ([]byte, error) {
 	for _, e := range l.Entries {
 		functions += goFunction(e, names.Go(e.Name))
 	}
-	b.WriteString("import (\n\t\"context\"\n\n\t\"healc/runtime\"\n")
+	fmt.Fprintf(&b, "import (\n\t\"context\"\n\n\t%q\n", runtimePath)
 	if strings.Contains(functions, "*tensor.Tensor") || strings.Contains(functions, ":= tensor.Scalar(") {
-		b.WriteString("\t\"healc/runtime/tensor\"\n")
+		fmt.Fprintf(&b, "\t%q\n", runtimePath+"/tensor")
 	}
 	b.WriteString(")\n\n" + functions)
 	b.WriteString(
