@@ -31,10 +31,11 @@ func TestPaths(t *testing.T) {
 // TestRename renames a small repository that has all that can have a path in it.
 func TestRename(t *testing.T) {
 	dir := t.TempDir()
+	const lang = "// Package lang is small/lang, of cmd/small/lang.\npackage lang\n\nconst path = \"small/lang\"\n"
 	before := map[string]string{
 		"go.mod":       "module small\n\ngo 1.26.0\n",
 		"heal.go":      "package heal\n\nimport _ \"small/lang\"\n",
-		"lang/lang.go": "// Package lang is small/lang, of cmd/small/lang.\npackage lang\n\nconst path = \"small/lang\"\n",
+		"lang/lang.go": lang,
 		"bench/go.mod": "module small/bench\n\ngo 1.26.0\n\nrequire small v0.0.0\n\nreplace small => ../\n",
 		"bench/main.go": "package main\n\nimport (\n\t\"fmt\"\n\n\theal \"small\"\n\t\"small/lang\"\n)\n\n" +
 			"var _ = fmt.Sprint(heal.X, lang.Y)\n",

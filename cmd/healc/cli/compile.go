@@ -21,7 +21,7 @@ type compileFlags struct {
 	passFlags
 	output, emit, entry  string
 	target, cpu, gpuArch string
-	prefix               string
+	prefix, soName       string
 	shape                []string
 	ranks                []int
 	force                bool
@@ -61,6 +61,8 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.BoolVar(&flags.force, "force", false, "overwrite files that healc has not written, too")
 	fs.StringVar(&flags.prefix, "prefix", "",
 		"the `NAME` of the library, with which its C functions begin (default: that of the file)")
+	fs.StringVar(&flags.soName, "soname", "",
+		"the `NAME` by which programs find the shared library when they run, as libf.so.1 (default: that of its file)")
 	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
 	fs.StringVar(&flags.target, "target", "cpu",
 		"cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx "+
@@ -122,7 +124,7 @@ func kindList() string {
 	var b strings.Builder
 	for _, k := range driver.Kinds() {
 		if k.Doc != "" {
-			fmt.Fprintf(&b, "  %-9s%s\n", k.Name, k.Doc)
+			fmt.Fprintf(&b, "  %-10s%s\n", k.Name, k.Doc)
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
@@ -185,7 +187,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	}
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
-		Ranks: flags.ranks,
+		Beside: out.beside, Ranks: flags.ranks,
 		Opts: engine.Options{
 			Target: target, Imports: imports,
 			Debug: pipeline.Debug{Passes: flags.options(a.err)},

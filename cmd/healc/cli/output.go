@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"healc/cmd/healc/driver"
+	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/aot/names"
 )
 
@@ -19,6 +20,7 @@ type outputs struct {
 	files  []string // one for each kind, - for standard output
 	soName string   // by which programs find the shared library
 	prefix string   // with which its functions begin
+	beside aot.Files
 }
 
 // outputs decides them. Text goes to standard output unless -o names a file, or what comes with machine code to use it
@@ -37,6 +39,9 @@ func (f *compileFlags) outputs(source string, kinds []driver.Kind) (*outputs, er
 	}
 	if f.prefix != "" {
 		name = f.prefix
+	}
+	if strings.ContainsAny(f.soName, "/ \t\n") {
+		return nil, driver.Usagef("--soname %q is no name of a file", f.soName)
 	}
 	out := &outputs{}
 	if slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Library }) {
@@ -66,6 +71,10 @@ func (f *compileFlags) outputs(source string, kinds []driver.Kind) (*outputs, er
 			}
 		case k.Name == "so":
 			file = so
+		case k.Name == "a":
+			file = folder + "lib" + name + k.Ext
+		case k.Name == "pkgconfig" || k.Name == "cmake":
+			file = folder + name + k.Ext
 		case k.Name == "python":
 			file = folder + module + k.Ext
 		case k.Name == "header":
@@ -75,7 +84,31 @@ func (f *compileFlags) outputs(source string, kinds []driver.Kind) (*outputs, er
 		}
 		out.files = append(out.files, file)
 	}
+	out.beside = f.beside(source, name, out, kinds)
+	if f.soName != "" {
+		out.soName = f.soName
+	}
 	return out, nil
+}
+
+// beside says what the files are called that find the library, or that it is found by. With neither library to be
+// written, the shared one is there, or comes later.
+func (f *compileFlags) beside(source, name string, out *outputs, kinds []driver.Kind) aot.Files {
+	files := aot.Files{Source: filepath.Base(source), Name: name, SoName: f.soName}
+	for i, k := range kinds {
+		if k.Name == "a" && out.files[i] != "-" {
+			files.Static = filepath.Base(out.files[i])
+		}
+	}
+	if files.Static == "" || slices.ContainsFunc(kinds, func(k driver.Kind) bool {
+		return k.Name == "so" || k.Name == "python"
+	}) {
+		files.Shared = out.soName
+	}
+	if _, version, ok := strings.Cut(f.soName, ".so."); ok {
+		files.Version = version
+	}
+	return files
 }
 
 // free checks, before the work, that healc may write the files: none is another's.

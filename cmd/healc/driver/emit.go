@@ -40,7 +40,7 @@ type Kind struct {
 
 // Kinds lists them in the order of the stages.
 func Kinds() []Kind {
-	slashes := [2]string{"//", ""}
+	slashes, hash := [2]string{"//", ""}, [2]string{"#", ""}
 	return []Kind{
 		{Name: "tokens", Doc: "tokens of the lexer", Ext: ".tokens", comment: slashes, write: (*Emit).tokens},
 		{Name: "ast", Doc: "syntax tree", Ext: ".ast", comment: slashes, write: (*Emit).ast},
@@ -57,10 +57,16 @@ func Kinds() []Kind {
 			write: (*Emit).asm},
 		{Name: "obj", Host: true, Doc: "relocatable object with the functions of the header", Ext: ".o", Binary: true,
 			Library: true, ranks: true, write: (*Emit).obj},
+		{Name: "a", Host: true, Doc: "static library with the functions of the header", Ext: ".a", Binary: true,
+			Library: true, ranks: true, write: (*Emit).archive},
 		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, Library: true,
 			ranks: true, write: (*Emit).so},
 		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true, Library: true,
 			ranks: true, write: (*Emit).header},
+		{Name: "pkgconfig", Host: true, Doc: "file for pkg-config, beside the library", Ext: ".pc", File: true,
+			Library: true, ranks: true, comment: hash, write: (*Emit).pkgConfig},
+		{Name: "cmake", Host: true, Doc: "package file for CMake, beside the library", Ext: "-config.cmake", File: true,
+			Library: true, ranks: true, comment: hash, write: (*Emit).cmake},
 		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py",
 			File: true, Library: true, write: (*Emit).python},
 		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime",
@@ -104,9 +110,10 @@ type Emit struct {
 	// Schedule asks Explain how each kernel is written for the processor of Opts.Target.
 	Schedule bool
 	Loaded   func(*engine.Module)
-	Prefix   string // of the names in a shared library
-	SoName   string // by which programs find the shared library
-	Ranks    []int  // for which numbers of ranks a library has code, beside one
+	Prefix   string    // of the names in a shared library
+	SoName   string    // by which programs find the shared library
+	Beside   aot.Files // what others find the library by
+	Ranks    []int     // for which numbers of ranks a library has code, beside one
 
 	module *engine.Module
 	lib    *aot.Library

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"bytes"
-	"debug/elf"
 	"errors"
 	"io"
 	"io/fs"
@@ -53,9 +52,6 @@ func Foreign(path string) (bool, error) {
 		return false, err
 	}
 	head = head[:n]
-	if bytes.HasPrefix(head, []byte(elf.ELFMAG)) {
-		binary, err := elf.NewFile(f)
-		return err != nil || binary.Section(aot.Note) == nil, nil
-	}
-	return !slices.ContainsFunc(marks(), func(m string) bool { return bytes.HasPrefix(head, []byte(m)) }), nil
+	marked := slices.ContainsFunc(marks(), func(m string) bool { return bytes.HasPrefix(head, []byte(m)) })
+	return !marked && !aot.Ours(f), nil
 }

@@ -90,6 +90,42 @@ func (e *Emit) obj(w io.Writer) error {
 	return err
 }
 
+func (e *Emit) archive(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	objects, err := aot.Objects(l)
+	if err != nil {
+		return err
+	}
+	raw, err := aot.Join(objects)
+	if err != nil {
+		return err
+	}
+	if raw, err = aot.Archive(raw, l.Prefix+".o"); err != nil {
+		return err
+	}
+	_, err = w.Write(raw)
+	return err
+}
+
+func (e *Emit) pkgConfig(w io.Writer) error {
+	if _, err := e.library(); err != nil { // a program that is none has no files
+		return err
+	}
+	_, err := io.WriteString(w, aot.PkgConfig(&e.Beside))
+	return err
+}
+
+func (e *Emit) cmake(w io.Writer) error {
+	if _, err := e.library(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, aot.CMake(&e.Beside))
+	return err
+}
+
 func (e *Emit) header(w io.Writer) error {
 	l, err := e.library()
 	if err != nil {
@@ -104,7 +140,7 @@ func (e *Emit) python(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, aot.Python(l, e.SoName))
+	_, err = io.WriteString(w, aot.Python(l, e.Beside.Shared))
 	return err
 }
 
