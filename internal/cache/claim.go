@@ -63,8 +63,8 @@ func (c *Cache) lock(key string) (unlock func()) {
 		d.Close()
 		return free
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
+	busy, err := tryLock(f)
+	if !busy && err == nil {
 		return func() {
 			d.Remove(path) // who has opened it finds the entry
 			f.Close()
@@ -73,7 +73,7 @@ func (c *Cache) lock(key string) (unlock func()) {
 	}
 	f.Close()
 	d.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if busy {
 		return nil
 	}
 	return free // the file system has no locks

@@ -47,17 +47,6 @@ func (d *folder) refused(name string) error {
 	return refused(info, name)
 }
 
-// refused says why a folder or a file is not used: others own it or may write it.
-func refused(info fs.FileInfo, name string) error {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int64(st.Uid) != int64(os.Geteuid()) {
-		return fmt.Errorf("%s belongs to the user with the number %d, and healc runs as %d", name, st.Uid, os.Geteuid())
-	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("others may write %s (its mode is %04o)", name, mode)
-	}
-	return nil
-}
-
 // open opens the folder to load or store, or is nil where there is none that may be used; with create it is made.
 func (c *Cache) open(create bool) *folder {
 	if c == nil {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"math/bits"
+	goruntime "runtime"
 	"sync"
 	"unsafe"
 )
@@ -204,3 +205,15 @@ func (a *allocator) trim(limit int64) {
 // ReleaseUnused gives the memory of closed large tensors, of which some is kept for the next ones, back
 // to the operating system.
 func ReleaseUnused() { heap.trim(0) }
+
+// unmap ends a large block. Its safety net goes first, so that it cannot fire for memory that is gone.
+func unmap(s *Storage) {
+	s.cleanup.Stop()
+	mapped := s.mapped
+	s.ptr, s.mapped = nil, nil
+	mappedBytes.Add(-s.bytes)
+	if err := unmapPages(mapped); err != nil {
+		panic("BUG: runtime: giving memory back: " + err.Error())
+	}
+	goruntime.KeepAlive(s)
+}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ebitengine/purego"
+	"healc/runtime/dynlib"
 )
 
 // runtimeLibraries define what LLVM calls on its own or for an intrinsic: memcpy and memset, fmod and fmaf,
@@ -16,7 +16,7 @@ var handles = sync.OnceValue(func() []uintptr {
 	var hs []uintptr
 	for _, name := range runtimeLibraries {
 		// One that is absent is no error until a symbol of it is needed, and then the symbol is named.
-		if h, err := purego.Dlopen(name, purego.RTLD_LAZY|purego.RTLD_LOCAL); err == nil {
+		if h, err := dynlib.Open(name, 0); err == nil {
 			hs = append(hs, h)
 		}
 	}
@@ -26,7 +26,7 @@ var handles = sync.OnceValue(func() []uintptr {
 // Libraries finds a function of the C library, the mathematical library or the compiler's runtime library.
 func Libraries(name string) (uintptr, error) {
 	for _, h := range handles() {
-		if addr, err := purego.Dlsym(h, name); err == nil {
+		if addr, err := dynlib.Symbol(h, name); err == nil {
 			return addr, nil
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"healc/runtime/dynlib"
 )
 
 // handle is a pointer to an LLVM object: context, module, target machine, buffer, ...
@@ -68,7 +70,7 @@ func (a *api) bind(dl uintptr) error {
 	v := reflect.ValueOf(a).Elem()
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		sym, err := purego.Dlsym(dl, "LLVM"+f.Name)
+		sym, err := dynlib.Symbol(dl, "LLVM"+f.Name)
 		if err != nil {
 			if f.Tag.Get("llvm") == "optional" {
 				continue

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/ebitengine/purego"
+
+	"healc/runtime/dynlib"
 )
 
 // EnvPath is the environment variable that names the library to use instead of searching.
@@ -117,7 +119,7 @@ func OpenPath(path string) (*Lib, error) {
 	runtime.LockOSThread() // the linker keeps the reason of a failure for the thread
 	defer runtime.UnlockOSThread()
 	// Local symbols allow two versions in one process. To open the library is most of the start of healc.
-	dl, err := purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
+	dl, err := dynlib.Open(path, 0)
 	if err != nil {
 		// The linker's message repeats the path in front.
 		return nil, &MissingError{path, strings.TrimPrefix(err.Error(), path+": ")}
@@ -128,7 +130,7 @@ func OpenPath(path string) (*Lib, error) {
 	}
 	if err != nil {
 		// The error already tells what the user must know; a failing dlclose would add nothing.
-		_ = purego.Dlclose(dl)
+		_ = dynlib.Close(dl)
 		return nil, &MissingError{path, err.Error()}
 	}
 	lib.InstallFatalErrorHandler(fatalHandler())
@@ -137,18 +139,18 @@ func OpenPath(path string) (*Lib, error) {
 
 // probe returns the version of the library dl, or an error when we cannot use it.
 func probe(dl uintptr) (string, error) {
-	if _, err := purego.Dlsym(dl, "LLVMContextCreate"); err != nil {
+	if _, err := dynlib.Symbol(dl, "LLVMContextCreate"); err != nil {
 		return "", errors.New("it is not libLLVM")
 	}
 	// Neither call exists in 14 and older; 15 has the second one only and cannot tell its minor version.
-	if sym, err := purego.Dlsym(dl, "LLVMGetVersion"); err == nil {
+	if sym, err := dynlib.Symbol(dl, "LLVMGetVersion"); err == nil {
 		var get func(major, minor, patch *uint32)
 		purego.RegisterFunc(&get, sym)
 		var major, minor, patch uint32
 		get(&major, &minor, &patch)
 		return fmt.Sprintf("%d.%d.%d", major, minor, patch), nil
 	}
-	if _, err := purego.Dlsym(dl, "LLVMPointerTypeInContext"); err == nil {
+	if _, err := dynlib.Symbol(dl, "LLVMPointerTypeInContext"); err == nil {
 		return "15", nil
 	}
 	return "", fmt.Errorf("it is older than LLVM %d", oldest)

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/ebitengine/purego"
+
+	"healc/runtime/dynlib"
 )
 
 // Lib is an open libLLVM. Its methods may be called from several goroutines.
@@ -114,7 +116,7 @@ func (l *Lib) initTarget(triple string) error {
 // register calls LLVMInitialize<name><part> for every part of a target and reports whether the library has it.
 func (l *Lib) register(name string) bool {
 	for _, part := range []string{"TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser"} {
-		sym, err := purego.Dlsym(l.dl, "LLVMInitialize"+name+part)
+		sym, err := dynlib.Symbol(l.dl, "LLVMInitialize"+name+part)
 		if err != nil {
 			if part == "AsmParser" { // NVPTX has none; it is needed for inline assembly only
 				continue

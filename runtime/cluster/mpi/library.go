@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ebitengine/purego"
+
+	"healc/runtime/dynlib"
 )
 
 // Libraries are the names under which MPI is looked for: that of the standard's binary interface, which any library of
@@ -45,7 +47,7 @@ func findLibrary(path string) (*library, error) {
 	var tried []error
 	for _, name := range names {
 		// Open MPI's parts look for each other's symbols among those of the process.
-		dl, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+		dl, err := dynlib.Open(name, dynlib.Now|dynlib.Global)
 		if err != nil {
 			tried = append(tried, err)
 			continue
@@ -69,7 +71,7 @@ func (l *library) bind(dl uintptr) error {
 		"Isend": &l.isend, "Irecv": &l.irecv, "Wait": &l.wait, "Cancel": &l.cancel,
 		"Error_string": &l.errorString, "Get_library_version": &l.getLibraryVersion,
 	} {
-		sym, err := purego.Dlsym(dl, "MPI_"+name)
+		sym, err := dynlib.Symbol(dl, "MPI_"+name)
 		if err != nil {
 			return fmt.Errorf("it has no function MPI_%s, so it is no library of MPI 3 or later", name)
 		}
@@ -85,15 +87,15 @@ func (l *library) bind(dl uintptr) error {
 // constants are those of the library's binary interface, by what only it has.
 func (l *library) constants(dl uintptr) error {
 	l.serialized = 2
-	if _, err := purego.Dlsym(dl, "MPI_Abi_get_version"); err == nil && strings.Contains(l.path, "libmpi_abi") {
+	if _, err := dynlib.Symbol(dl, "MPI_Abi_get_version"); err == nil && strings.Contains(l.path, "libmpi_abi") {
 		l.world, l.bytes, l.errorsReturn, l.inPlace, l.serialized = 0x101, 0x247, 0x142, 1, 2048
 		return nil
 	}
-	if world, err := purego.Dlsym(dl, "ompi_mpi_comm_world"); err == nil {
+	if world, err := dynlib.Symbol(dl, "ompi_mpi_comm_world"); err == nil {
 		l.world, l.inPlace = world, 1
 		var errs [2]error
-		l.bytes, errs[0] = purego.Dlsym(dl, "ompi_mpi_byte")
-		l.errorsReturn, errs[1] = purego.Dlsym(dl, "ompi_mpi_errors_return")
+		l.bytes, errs[0] = dynlib.Symbol(dl, "ompi_mpi_byte")
+		l.errorsReturn, errs[1] = dynlib.Symbol(dl, "ompi_mpi_errors_return")
 		return errors.Join(errs[:]...)
 	}
 	// Every library of the MPICH ABI initiative has the handles of MPICH.
@@ -119,7 +121,7 @@ func (l *library) check(code uintptr) error {
 
 // setenvC sets a variable for the C code of this process, which os.Setenv reaches only with cgo.
 func setenvC(name, value string) error {
-	libc, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	libc, err := dynlib.Open("libc.so.6", dynlib.Now|dynlib.Global)
 	if err != nil {
 		return err
 	}

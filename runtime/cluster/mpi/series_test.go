@@ -5,16 +5,18 @@ import (
 	"testing"
 
 	"github.com/ebitengine/purego"
+
+	"healc/runtime/dynlib"
 )
 
 // libc is a function of the C library.
 func libc(t testing.TB, name string) uintptr {
 	t.Helper()
-	dl, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	dl, err := dynlib.Open("libc.so.6", dynlib.Now|dynlib.Global)
 	if err != nil {
 		t.Skip(err)
 	}
-	f, err := purego.Dlsym(dl, name)
+	f, err := dynlib.Symbol(dl, name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"healc/runtime/device"
+	"healc/runtime/dynlib"
 )
 
 // Driver is an open libcuda. It is a device.Driver.
@@ -47,7 +46,7 @@ func Open() (*Driver, error) { return open() }
 func openLibrary(name string) (*Driver, error) {
 	goruntime.LockOSThread() // the reason of a failure is kept for the thread
 	defer goruntime.UnlockOSThread()
-	dl, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	dl, err := dynlib.Open(name, dynlib.Now)
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), name+": ")
 		if strings.HasPrefix(why, "cannot open shared object file") {
@@ -57,7 +56,7 @@ func openLibrary(name string) (*Driver, error) {
 		return nil, &device.MissingError{Why: "the driver of NVIDIA cannot be loaded: " + name + ": " + why,
 			Help: helpInstall}
 	}
-	return OpenSymbols(name, func(symbol string) (uintptr, error) { return purego.Dlsym(dl, symbol) })
+	return OpenSymbols(name, func(symbol string) (uintptr, error) { return dynlib.Symbol(dl, symbol) })
 }
 
 // OpenSymbols makes a driver of the functions that symbol finds by their C names. name is the library, for messages.

@@ -14,6 +14,7 @@ import (
 
 	"healc/cmd/healc/ranks"
 	"healc/runtime/cluster"
+	"healc/runtime/dynlib"
 )
 
 // names are those of what is measured, in the order of comm.c.
@@ -169,7 +170,7 @@ func (r *rank) healc(what, bytes, times int) (time.Duration, error) {
 
 // load opens the library in C.
 func (r *rank) load() error {
-	dl, err := purego.Dlopen(r.library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	dl, err := dynlib.Open(r.library, dynlib.Now|dynlib.Global)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cudatest
 
 import (
-	"syscall"
 	"unsafe"
 
 	"healc/runtime/device"
@@ -86,7 +85,7 @@ func (l *Library) contextFunctions() map[string]any {
 				if _, is := object[*context](l, ctx); !is {
 					return invalidContext
 				}
-				l.current[syscall.Gettid()] = ctx
+				l.current[thread()] = ctx
 				return ok
 			})
 		},

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/ebitengine/purego"
 
@@ -211,7 +210,7 @@ func (l *Library) plain(name string, call func() int32) uintptr {
 // in runs a call that needs a context.
 func (l *Library) in(name string, call func(c *context) int32) uintptr {
 	return l.plain(name, func() int32 {
-		c, _ := l.objects[l.current[syscall.Gettid()]].(*context)
+		c, _ := l.objects[l.current[thread()]].(*context)
 		if c == nil {
 			return invalidContext
 		}

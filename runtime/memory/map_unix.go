@@ -2,27 +2,15 @@
 
 package memory
 
-import (
-	goruntime "runtime"
-	"syscall"
-)
+import "syscall"
 
 // mapPages returns size bytes of zeroed memory. The kernel provides pages as they are first touched.
 func mapPages(size int64) ([]byte, error) {
 	return syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 }
 
-// unmap ends a large block. Its safety net goes first, so that it cannot fire for memory that is gone.
-func unmap(s *Storage) {
-	s.cleanup.Stop()
-	mapped := s.mapped
-	s.ptr, s.mapped = nil, nil
-	mappedBytes.Add(-s.bytes)
-	if err := syscall.Munmap(mapped); err != nil {
-		panic("BUG: runtime: munmap: " + err.Error())
-	}
-	goruntime.KeepAlive(s)
-}
+// unmapPages gives them back.
+func unmapPages(pages []byte) error { return syscall.Munmap(pages) }
 
 // AddressLimit is what RLIMIT_AS allows this process to map in all.
 func AddressLimit() (int64, bool) {
