@@ -13,12 +13,11 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/aot/names"
 	"healc/ir"
 	"healc/lang/types"
+	"healc/runtime/dynlib"
 	"healc/runtime/objload"
 	"healc/runtime/tensor"
 	"healc/tests/random"
@@ -34,10 +33,10 @@ var count atomic.Int64
 
 // Build links the objects of l in dir and opens the library.
 func Build(dir string, l *aot.Library) (*Lib, error) {
-	return buildAs(dir, l, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return buildAs(dir, l, dynlib.Now)
 }
 
-func buildAs(dir string, l *aot.Library, mode int) (*Lib, error) {
+func buildAs(dir string, l *aot.Library, mode dynlib.Mode) (*Lib, error) {
 	objects, err := aot.Objects(l)
 	if err != nil {
 		return nil, err
@@ -56,11 +55,11 @@ func buildAs(dir string, l *aot.Library, mode int) (*Lib, error) {
 
 // Open opens a library whose functions are called prefix_NAME.
 func Open(path, prefix string) (*Lib, error) {
-	return open(path, prefix, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return open(path, prefix, dynlib.Now)
 }
 
-func open(path, prefix string, mode int) (*Lib, error) {
-	h, err := purego.Dlopen(path, mode)
+func open(path, prefix string, mode dynlib.Mode) (*Lib, error) {
+	h, err := dynlib.Open(path, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +67,10 @@ func open(path, prefix string, mode int) (*Lib, error) {
 }
 
 // Close unloads the library.
-func (l *Lib) Close() error { return purego.Dlclose(l.handle) }
+func (l *Lib) Close() error { return dynlib.Close(l.handle) }
 
 // Symbol is the address of a function of the library.
-func (l *Lib) Symbol(name string) (uintptr, error) { return purego.Dlsym(l.handle, name) }
+func (l *Lib) Symbol(name string) (uintptr, error) { return dynlib.Symbol(l.handle, name) }
 
 // Own is the symbol of a function that every library has.
 func (l *Lib) Own(name string) string { return names.OwnC(l.prefix, name) }

@@ -22,6 +22,7 @@ import (
 	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/types"
+	"healc/runtime/dynlib"
 	"healc/runtime/objload"
 	"healc/runtime/tensor"
 )
@@ -66,7 +67,7 @@ func sourceAs(t *testing.T, prefix, src string, names ...string) *Lib {
 		t.Fatal(err)
 	}
 	l.Target.CPU = plain
-	lib, err := buildAs(t.TempDir(), l, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	lib, err := buildAs(t.TempDir(), l, dynlib.Now|dynlib.Global)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"os"
 	"strings"
-	"syscall"
 )
 
 // host tells this machine from others.
@@ -33,6 +32,3 @@ func hash(b []byte) uint64 {
 	sum := sha256.Sum256(b)
 	return binary.LittleEndian.Uint64(sum[:])
 }
-
-// closeOnExec keeps a file from programs that this one starts.
-func closeOnExec(fd uintptr) { syscall.CloseOnExec(int(fd)) }

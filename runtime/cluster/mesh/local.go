@@ -2,8 +2,6 @@ package mesh
 
 import (
 	"net"
-	"os"
-	"syscall"
 
 	"healc/runtime/cluster"
 )
@@ -34,34 +32,6 @@ func Local(n int) ([]cluster.Comm, error) {
 		comms[r] = newMesh(r, conns[r])
 	}
 	return comms, nil
-}
-
-// pair is a connection within this process.
-func pair() (ends [2]net.Conn, err error) {
-	syscall.ForkLock.RLock() // no program that is started meanwhile gets them
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err == nil {
-		syscall.CloseOnExec(fds[0])
-		syscall.CloseOnExec(fds[1])
-	}
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		return ends, os.NewSyscallError("socketpair", err)
-	}
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "pair")
-		c, ferr := net.FileConn(f)
-		_ = f.Close() // the connection has a duplicate
-		if ferr != nil {
-			err = ferr
-			continue
-		}
-		ends[i] = c
-	}
-	if err != nil {
-		closeAll(ends[:])
-	}
-	return ends, err
 }
 
 func closeAll(conns []net.Conn) {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"healc/runtime/cluster"
 )
@@ -164,19 +163,6 @@ func (p *peer) atOnce(m *message) (all bool) {
 	begun := min(sent, len(m.head))
 	m.head, m.bytes = m.head[begun:], m.bytes[sent-begun:]
 	return err == nil && len(m.head)+len(m.bytes) == 0
-}
-
-// writeBoth writes what a connection takes without waiting of two pieces, and says how much that was; nothing, where
-// there is an error.
-func writeBoth(fd uintptr, first, second []byte) int {
-	pieces := []syscall.Iovec{{Base: &first[0]}, {Base: unsafe.SliceData(second)}}
-	pieces[0].SetLen(len(first))
-	pieces[1].SetLen(len(second))
-	n, _, errno := syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&pieces[0])), uintptr(len(pieces)))
-	if errno != 0 {
-		return 0
-	}
-	return int(n)
 }
 
 func (p *peer) flushed() error {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"net"
-	"syscall"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -24,7 +23,7 @@ func (r *rank) sockets(dl uintptr) error {
 			return err
 		}
 		r.socket, fd = f, int32(f.Fd()) // which makes it block
-		if err := syscall.SetNonblock(int(fd), true); err != nil {
+		if err := setNonblock(f.Fd()); err != nil {
 			return err
 		}
 		r.c = func(_ int32, bytes int, times int32, send, recv unsafe.Pointer) float64 {

@@ -1,0 +1,6 @@
+package ranks
+
+import "syscall"
+
+// closeOnExec keeps a file from programs that this one starts.
+func closeOnExec(fd uintptr) { syscall.CloseOnExec(syscall.Handle(fd)) }
