@@ -49,6 +49,7 @@ var imports = []struct{ pkg, may string }{
 	{"ir/scalar/scalartest", "lang/types ir/scalar"},
 	{"ir/scan", "leaves"},
 	{"runtime/cluster", ""},
+	{"runtime/dynlib", ""},
 	{"ir", "leaves ir/scalar ir/scan runtime/cluster"},
 	{"ir/fourier", ""},
 	{"ir/rows", "lang/types ir ir/fourier ir/scalar ir/scalar/modular"},
@@ -85,7 +86,7 @@ var imports = []struct{ pkg, may string }{
 	{"passes/bufferize/lower", "codegen/target/profile leaves ir ir/ops ir/scalar ir/kernel " +
 		"ir/kernel/transform runtime/abi"},
 	{"codegen", "ir/kernel runtime/abi internal/caught"},
-	{"codegen/llvm/libllvm", ""},
+	{"codegen/llvm/libllvm", "runtime/dynlib"},
 	{"codegen/target/profile", ""},
 	{"runtime/amx", ""},
 	{"codegen/target", "codegen/target/profile codegen runtime/amx"},
@@ -116,9 +117,9 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/gpu/ptx", ""},
 	{"codegen/gpu/ptxsim/machine", "codegen/gpu/ptx internal/caught"},
 	{"codegen/gpu/ptxsim", "codegen/gpu/ptx codegen/gpu/ptxsim/machine"},
-	{"runtime/objload", "runtime/abi runtime/amx"},
+	{"runtime/objload", "runtime/abi runtime/amx runtime/dynlib"},
 	{"runtime/device/sim", "codegen/gpu/ptxsim codegen/gpu/ptxsim/machine runtime/device"},
-	{"runtime/device/cuda", "runtime/device"},
+	{"runtime/device/cuda", "runtime/device runtime/dynlib"},
 	{"runtime/device/cuda/cudatest", "runtime/device"},
 	{"runtime/device", ""},
 	{"runtime/device/ptxas", ""},
@@ -131,7 +132,7 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/collective", "runtime/cluster runtime/exchange"},
 	{"runtime/cluster/clustertest", "runtime/cluster"},
 	{"runtime/cluster/mesh", "runtime/cluster"},
-	{"runtime/cluster/mpi", "runtime/cluster"},
+	{"runtime/cluster/mpi", "runtime/cluster runtime/dynlib"},
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
 	{"runtime/checkpoint",
 		"lang/types runtime/cluster runtime/collective runtime/exchange runtime/tensor runtime/tensorfile"},
@@ -181,7 +182,7 @@ var imports = []struct{ pkg, may string }{
 	{"nn", ". ir/scalar lang/types runtime/tensor runtime/tensorfile"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
-	{"tests/bench/ranks", "runtime/cluster cmd/healc/ranks"},
+	{"tests/bench/ranks", "runtime/cluster runtime/dynlib cmd/healc/ranks"},
 	{"tests/...", "* nn cmd/healc/measure tests/..."},
 }
 
@@ -197,14 +198,15 @@ var outside = []struct{ dep, by string }{
 	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
 	{"github.com/llir/llvm", "codegen/llvm/... codegen/gpu"},
 	{"github.com/ebitengine/purego",
-		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest runtime/cluster/mpi " +
-			"tests/bench/ranks tests/library"},
+		"runtime/dynlib codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest " +
+			"runtime/cluster/mpi tests/bench/ranks tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target runtime/amx"},
 	{"golang.org/x/sys/unix", "internal/sandbox internal/sandbox/sandboxtest runtime/mapped"},
+	{"golang.org/x/sys/windows", "internal/cache runtime/dynlib runtime/memory"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

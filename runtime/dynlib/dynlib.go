@@ -5,8 +5,8 @@ package dynlib
 type Mode int
 
 const (
-	// Now has all that the library needs be found at once, so that what is missing is an error here. Otherwise a function
-	// is looked for at its first call, where the system can do that.
+	// Now has all that the library needs be found at once, so that what is missing is an error here. Otherwise a
+	// function is looked for at its first call, where the system can do that.
 	Now Mode = 1 << iota
 	// Global lets libraries that are opened later use what this one defines, where a system distinguishes that.
 	Global

@@ -4,8 +4,8 @@ package dynlib
 
 import "github.com/ebitengine/purego"
 
-// Open opens the library of a file, or of a name that the linker of the system looks for. The linker keeps the reason of
-// a failure for the thread.
+// Open opens the library of a file, or of a name that the linker of the system looks for. The linker keeps the reason
+// of a failure for the thread.
 func Open(path string, mode Mode) (uintptr, error) {
 	flags := purego.RTLD_LAZY
 	if mode&Now != 0 {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Open opens the library of a file, beside which it looks for what that needs, or of a name that it looks for beside the
-// program and in the folders of the system, not in the current one. Mode has no meaning here.
+// Open opens the library of a file, beside which it looks for what that needs, or of a name that it looks for beside
+// the program and in the folders of the system, not in the current one. Mode has no meaning here.
 func Open(path string, _ Mode) (uintptr, error) {
 	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
 	if isPath(path) {

@@ -178,12 +178,12 @@ func (a *app) wait(cmd *exec.Cmd, timeout time.Duration) error {
 			}
 			what := fmt.Sprintf("the program in the sandbox was ended by the system: %s", status.Signal())
 			switch status.Signal() {
-			case signalTime, syscall.SIGKILL:
+			case sandbox.TimeSignal, syscall.SIGKILL:
 				if timeout > 0 {
 					what = fmt.Sprintf("the program in the sandbox was ended: it took more processor time than "+
 						"--timeout %v leaves", timeout)
 				}
-			case signalSize:
+			case sandbox.SizeSignal:
 				what = "the program in the sandbox was ended: a file is larger than --max-file"
 			}
 			a.diagnostic(&diag.Diagnostic{Message: what})
