@@ -35,6 +35,9 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
+	if runtime.GOOS != "linux" && os.Getenv(EnvPath) == "" { // what would load the code is not there either
+		return "unsupported: machine code is made and run on Linux, not on " + runtime.GOOS
+	}
 	if e.Path == "" {
 		return fmt.Sprintf("libLLVM %d to %d is not installed; install it with `%s`, or name the library in %s",
 			oldest, newest, install, EnvPath)
