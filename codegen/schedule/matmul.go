@@ -384,12 +384,14 @@ func (p *product) decideVector() bool {
 		p.reject("dot", "the matrix does not lie along the chains")
 	case ok && along == 1 && p.Size.K >= int64(p.VecWidth):
 		p.Dot, p.why = true, "a matrix that lies along the chains is read once, and transposed in registers"
-		p.Vecs = 1
+		p.Vecs, p.Behind = p.tuned.SquareTurns, int64(p.tuned.Behind)
 		if int64(p.VecWidth)*size < LineBytes {
 			p.Vecs = p.tuned.VectorTurns
-			p.why += "; vectors of sums take turns, since squares have less than whole lines"
 		}
-		p.Behind, p.Panel = int64(p.tuned.Behind), int64(p.Vecs*p.VecWidth)
+		if p.Vecs > 1 {
+			p.why += "; vectors of sums take turns, since a chain takes longer than a square is transposed"
+		}
+		p.Panel = int64(p.Vecs * p.VecWidth)
 		if p.nextPays() {
 			p.Next = int64(p.tuned.VectorLines)
 		} else if p.alongPays(size) {

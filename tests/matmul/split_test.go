@@ -71,6 +71,21 @@ func TestLongRows(t *testing.T) {
 	}
 }
 
+// TestSquaresInTurns: a matrix by a vector where two vectors of sums take turns though a square has whole lines, of rows
+// that share sets of a cache, or not, with an edge of rows and of steps.
+func TestSquaresInTurns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 2))
+	for i, op := range []string{"@", "@[split=256]"} {
+		for k, shape := range [][]int64{{69, 1024, 1}, {101, 1048, 1}, {35, 2085, 1}, {17, 64, 1}} {
+			elem := []string{"f32", "f64"}[(i+k)%2]
+			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[elem], shape[:2]),
+				randomTensor(t, rng, dtypes[elem], shape[1:])}
+			src := strings.ReplaceAll("fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a "+op+" b", "T[", elem+"[")
+			compareSplit(t, fmt.Sprintf("%s of %s%v", op, elem, shape), src, "znver5", args)
+		}
+	}
+}
+
 // compareSplit compares the interpreter with code for the shape and for any; it closes the arguments.
 func compareSplit(t *testing.T, name, src, cpu string, args []*tensor.Tensor) []uint64 {
 	t.Helper()

@@ -129,9 +129,9 @@ func (t *tileGen) squareSteps(k chain, kk value.Value, v int, step func(u int, x
 
 // Note [Squares behind]
 //
-// The chain of a square of 8 by 8 takes longer than transposing it, so two vectors of sums take turns. Where rows are
-// pages or half pages apart, their lines share a few sets of the first-level cache, which has room for the lines of one
-// vector. Then the second vector is some lines behind the first (docs/tuning/matrix-vector.md).
+// Where the chain of a square takes longer than transposing it, two vectors of sums take turns. Where rows are pages or
+// half pages apart, their lines share a few sets of the first-level cache, which has room for the lines of one vector.
+// Then the second vector is some lines behind the first (docs/tuning/matrix-vector.md).
 
 // lag is how many steps the second vector of sums is behind the first.
 func (t *tileGen) lag() value.Value {

@@ -115,6 +115,7 @@ type Matmul struct {
 	VectorAlong  int
 	VectorLines  int
 	VectorTurns  int
+	SquareTurns  int
 	StreamRows   int
 	Behind       int
 }

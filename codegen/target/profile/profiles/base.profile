@@ -70,6 +70,7 @@ matmul.vector_ahead = 131072
 matmul.vector_along = 0
 matmul.vector_lines = 1
 matmul.vector_turns = 2
+matmul.square_turns = 1
 matmul.stream_rows = 8
 matmul.behind = 512
 
