@@ -5,6 +5,8 @@
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
+declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
+declare i32 @munmap(ptr, i64)
 declare i32 @snprintf(ptr, i64, ptr, ...)
 declare i32 @dprintf(i32, ptr, ...)
 declare ptr @getenv(ptr)
