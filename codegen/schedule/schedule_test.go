@@ -152,6 +152,40 @@ func TestOwnMemory(t *testing.T) {
 	}
 }
 
+// TestAtOnce: a body of so many instructions is computed for two vectors at once, or for four, as the profile has it.
+func TestAtOnce(t *testing.T) {
+	const text = `kernels "m"
+kernel @k(in b0: TYPE[1000], out b1: TYPE[1000]) over %0 in 0..1000 {
+  %1: TYPE = load b0[%0]
+  CHAIN
+  store b1[%0], %LAST
+}
+`
+	machine := machineOf("x86-64-v4")
+	machine.Profile = profile.Base().Clone()
+	machine.Profile.Loops.ShortBody, machine.Profile.Loops.FoursMost, machine.Profile.Loops.PairedMost = 12, 30, 50
+	for _, c := range []struct {
+		elem          string
+		length, width int64
+	}{{"f32", 8, 32}, {"f32", 20, 64}, {"f32", 45, 32}, {"f32", 60, 16}, {"i16", 20, 128}, {"i8", 20, 128},
+		{"f64", 20, 8}} {
+		var chain strings.Builder
+		for i := range c.length {
+			fmt.Fprintf(&chain, "%%%d: %s = mul %%%d, %%1\n", i+2, c.elem, i+1)
+		}
+		k := parse(t, strings.NewReplacer("TYPE", c.elem, "CHAIN", chain.String(), "LAST", fmt.Sprint(c.length+1)).
+			Replace(text)).Kernels[0]
+		s := For(k, machine, Options{})
+		v := kernel.Directives(s.Directives).OfKind("vector")
+		if v == nil || v.Get("width") != c.width {
+			t.Errorf("%d instructions for %s: %v, not a width of %d", c.length, c.elem, v, c.width)
+		}
+		if err := Check(k, machine, s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFewRows: a strip is as wide as the profile has it for few rows where there are few, and the caches hold them.
 func TestFewRows(t *testing.T) {
 	const text = `kernels "m"

@@ -41,6 +41,9 @@ func (s *scope) vectorWidth(v kernel.Ref, body *kernel.Block) (w int, why string
 		why += "; a loop inside carries a state, and several chains hide its latency"
 	case s.Machine.VectorBits <= 128:
 		w /= 2 // two or four registers, of 16 on most
+	case s.pairs(sh) && sh.MaxBytes > 1 && sh.Instrs <= s.Machine.Profile.Loops.FoursMost:
+		w *= 4
+		why += "; four vectors at once wait less"
 	case s.pairs(sh):
 		w *= 2
 		why += "; two vectors at once wait less"

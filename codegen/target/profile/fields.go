@@ -57,6 +57,7 @@ type Loops struct {
 	InnerLeast     int
 	ShortBody      int
 	PairedMost     int
+	FoursMost      int
 }
 
 // Columns is about reductions down columns.

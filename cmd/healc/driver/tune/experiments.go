@@ -26,6 +26,7 @@ var experiments = []experiment{
 	{[]string{"columns.near_rows"}, []int{2, 4, 8, 16}, []string{"near_column_sums"}},
 	{[]string{"matmul.piece_steps"}, []int{128, 256, 384, 512, 768}, []string{"product_768", "product_f64"}},
 	{[]string{"loops.paired_most"}, []int{0, 40, 100, 200, 400}, []string{"near_exp", "near_gelu", "near_sin"}},
+	{[]string{"loops.fours_most"}, []int{0, 30, 60, 100}, []string{"near_exp", "near_sigmoid", "near_tanh"}},
 	{[]string{"prefetch.row_least"}, []int{64, 512, 4096, 65536}, []string{"row_sums", "softmax"}},
 	{[]string{"reduce.fused_registers"}, []int{8, 12, 16, 24}, []string{"moments", "softmax"}},
 	{[]string{"matmul.square_turns"}, []int{1, 2, 3, 4}, []string{"matrix_vector", "odd_matrix_vector"}},

@@ -25,6 +25,7 @@ loops.transposed_most = 16
 loops.inner_least = 8
 loops.short_body = 12
 loops.paired_most = 100
+loops.fours_most = 0
 columns.strip_bytes = 16384
 columns.few_rows = 128
 columns.few_bytes = 16384
