@@ -71,17 +71,17 @@ func TestLongRows(t *testing.T) {
 	}
 }
 
-// TestSquaresInTurns: a matrix by a vector where two vectors of sums take turns though a square has whole lines, of rows
-// that share sets of a cache, or not, with an edge of rows and of steps.
+// TestSquaresInTurns: a matrix by a vector where two vectors of sums take turns though a square has whole lines. Rows
+// share sets of a cache, or not, have an edge of rows and of steps, and begin with a line, or not.
 func TestSquaresInTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 2))
-	for i, op := range []string{"@", "@[split=256]"} {
-		for k, shape := range [][]int64{{69, 1024, 1}, {101, 1048, 1}, {35, 2085, 1}, {17, 64, 1}} {
+	for i, product := range []string{"a @ b", "a @[split=256] b", "a[.., 3..] @ b[3..]", "a[.., 5..30] @ b[5..30]"} {
+		for k, shape := range [][]int64{{69, 1024, 1}, {101, 1048, 1}, {35, 2085, 1}, {67, 512, 1}, {39, 2048, 1}} {
 			elem := []string{"f32", "f64"}[(i+k)%2]
 			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[elem], shape[:2]),
 				randomTensor(t, rng, dtypes[elem], shape[1:])}
-			src := strings.ReplaceAll("fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a "+op+" b", "T[", elem+"[")
-			compareSplit(t, fmt.Sprintf("%s of %s%v", op, elem, shape), src, "znver5", args)
+			src := strings.ReplaceAll("fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = "+product, "T[", elem+"[")
+			compareSplit(t, fmt.Sprintf("%s of %s%v", product, elem, shape), src, "znver5", args)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/reduce"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 )
@@ -22,13 +23,27 @@ func (t *tileGen) dotChain(k chain, sums []value.Value) []value.Value {
 		return t.dotBlocks(k, sums)
 	}
 	w := int64(t.VecWidth)
-	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
+	head := t.head(k)
+	inSquares := value.Value(t.Cur.NewAnd(t.Sub(k.n, head), build.Int(build.I64, -w)))
+	squares := t.Add(head, inSquares)
 	lag := value.Value(build.Int(build.I64, 0))
 	if t.vecs > 1 {
 		lag = t.lag()
 		if n, known := build.ConstantInt(lag); !known || n > 0 {
-			lag = t.Min(lag, squares)
+			lag = t.Min(lag, inSquares)
 		}
+	}
+	steps := func(from, to value.Value) {
+		sums = t.For(from, to, 1, sums, func(kk value.Value, s []value.Value) []value.Value {
+			next := make([]value.Value, len(s))
+			for v := range s {
+				next[v] = t.stepOfColumns(k, kk, v, s[v])
+			}
+			return next
+		})
+	}
+	if n, known := build.ConstantInt(head); !known || n > 0 {
+		steps(build.Int(build.I64, 0), head)
 	}
 	// The steps that the first vector does alone, those that all do, and those that are left for the others.
 	one := func(v int, from, to value.Value) {
@@ -36,8 +51,8 @@ func (t *tileGen) dotChain(k chain, sums []value.Value) []value.Value {
 			return []value.Value{t.square(k, kk, v, s[0])}
 		})[0]
 	}
-	one(0, build.Int(build.I64, 0), lag)
-	sums = t.For(lag, squares, w, sums, func(kk value.Value, s []value.Value) []value.Value {
+	one(0, head, t.Add(head, lag))
+	sums = t.For(t.Add(head, lag), squares, w, sums, func(kk value.Value, s []value.Value) []value.Value {
 		next := make([]value.Value, len(s))
 		for v := range s {
 			at := kk
@@ -51,13 +66,23 @@ func (t *tileGen) dotChain(k chain, sums []value.Value) []value.Value {
 	for v := range sums[1:] {
 		one(v+1, t.Sub(squares, lag), squares)
 	}
-	return t.For(squares, k.n, 1, sums, func(kk value.Value, s []value.Value) []value.Value {
-		next := make([]value.Value, len(s))
-		for v := range s {
-			next[v] = t.stepOfColumns(k, kk, v, s[v])
-		}
-		return next
-	})
+	steps(squares, k.n)
+	return sums
+}
+
+// head is how many steps are left out of squares so that these have whole lines: where lines of all rows share a few
+// sets of the first-level cache, a square that has parts of two lines of each row has too many.
+func (t *tileGen) head(k chain) value.Value {
+	main := t.Contraction.Y.Main
+	size := int64(t.Params[main.Param].DType.Bytes())
+	if none := build.Int(build.I64, 0); t.vecs == 1 || int64(t.VecWidth)*size != schedule.LineBytes {
+		return none
+	}
+	t.bindColumn(0, 0)
+	t.Env[t.Chains.Axis.Var] = emit.Val{V: k.at}
+	at := t.Cur.NewPtrToInt(t.Addr(main.Param, t.AddressOf(main.At).Base), build.I64)
+	beyond := t.Cur.NewAnd(t.Sub(build.Int(build.I64, 0), at), build.Int(build.I64, schedule.LineBytes-1))
+	return t.Min(t.whereShared(t.Cur.NewUDiv(beyond, build.Int(build.I64, size))), k.n)
 }
 
 // stepOfColumns is step kk alone, for vector v of the sums.
@@ -140,7 +165,13 @@ func (t *tileGen) lag() value.Value {
 	if t.Behind == 0 {
 		return build.Int(build.I64, 0)
 	}
-	behind := build.Int(build.I64, max(t.Behind/size, int64(t.VecWidth)))
+	return t.whereShared(build.Int(build.I64, max(t.Behind/size, int64(t.VecWidth))))
+}
+
+// whereShared is n steps where rows are pages or half pages apart, and else none.
+func (t *tileGen) whereShared(n value.Value) value.Value {
+	main := t.Contraction.Y.Main
+	size := int64(t.Params[main.Param].DType.Bytes())
 	row := value.Value(build.Int(build.I64, 0))
 	for _, term := range main.At.Terms {
 		if term.Var == t.Col.Var {
@@ -148,14 +179,14 @@ func (t *tileGen) lag() value.Value {
 		}
 	}
 	const near = 2048
-	if n, known := build.ConstantInt(row); known {
-		if n*size%near != 0 {
+	if r, known := build.ConstantInt(row); known {
+		if r*size%near != 0 {
 			return build.Int(build.I64, 0)
 		}
-		return behind
+		return n
 	}
 	rest := t.Cur.NewAnd(t.Mul(row, build.Int(build.I64, size)), build.Int(build.I64, near-1))
-	return t.Cur.NewSelect(t.Cur.NewICmp(enum.IPredEQ, rest, build.Int(build.I64, 0)), behind, build.Int(build.I64, 0))
+	return t.Cur.NewSelect(t.Cur.NewICmp(enum.IPredEQ, rest, build.Int(build.I64, 0)), n, build.Int(build.I64, 0))
 }
 
 // vectorFree writes the part [begin, end) of the outermost axis of a product of one row and any shape. Columns that
