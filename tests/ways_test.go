@@ -34,6 +34,7 @@ var otherwise = map[string]string{
 	"tests/residues/ring_test.go":            "counts kernels, and runs nothing",
 	"tests/rlwe_test.go":                     "an example with each number of threads, too long for more",
 	"tests/run/library_test.go":              "libraries are what a way stands for",
+	"tests/module":                           "a program of a user, who takes the module from elsewhere",
 	"tests/ways":                             "the ways themselves",
 	"tests/shardings/files_test.go":          "files that are written; programs_test.go there has the ways",
 	"tests/train_digits_test.go":             "an example of the Go API",
