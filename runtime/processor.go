@@ -18,6 +18,8 @@ var levelFlags = map[string][]string{
 		"avx512vl", "avx512ifma"},
 	"avx512vnni": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
 		"avx512vl", "avx512ifma", "avx512_vnni"},
+	"avx512vp2intersect": {"AuthenticAMD", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw",
+		"avx512cd", "avx512dq", "avx512vl", "avx512ifma", "avx512_vnni", "avx512_vp2intersect"},
 	"avx512fp16": {"GenuineIntel", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw",
 		"avx512cd", "avx512dq", "avx512vl", "avx512ifma", "avx512_vnni", "avx512_fp16"},
 	"amx": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",

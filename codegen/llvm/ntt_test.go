@@ -15,6 +15,7 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/llvm/ntt"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -136,15 +137,18 @@ func TestTransformTakes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 50))
 	for _, n := range sizes {
 		m := transformKernels(t, n)
-		other := *target.MachineOf(codegen.Target{Kind: "cpu"}).Profile // which takes the other of two ways
-		other.NTT.Alike = 1 - other.NTT.Alike
+		ways := []profile.Profile{*target.MachineOf(codegen.Target{Kind: "cpu"}).Profile}
+		ways = append(ways, ways[0])
+		for alike := range ways {
+			ways[alike].NTT.Alike, ways[alike].NTT.ShortBack = alike, 0
+		}
 		for i, cpu := range []string{"", "", "x86-64"} {
 			if cpu != "" && codegenHostIsNotX86 {
 				continue
 			}
 			var opts Options
-			if i == 1 {
-				opts.Profile = &other
+			if i < len(ways) {
+				opts.Profile = &ways[i]
 			}
 			obj, err := CompileWith(m, codegen.Target{Kind: "cpu", CPU: cpu}, libllvm.Object, opts)
 			if err != nil {

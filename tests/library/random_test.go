@@ -68,7 +68,8 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		levels := []string{""}
 		if target.CPU == "" {
-			levels = []string{"x86-64", "avx2", "avx512", "avx512ifma", "avx512vnni", "avx512fp16", "amx"}
+			levels = []string{"x86-64", "avx2", "avx512", "avx512ifma", "avx512vnni", "avx512vp2intersect",
+				"avx512fp16", "amx"}
 		}
 		for _, level := range levels {
 			if level != "" {

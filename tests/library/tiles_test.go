@@ -39,7 +39,8 @@ fn i[M, K, N](a: bf16[M, K], b: bf16[N, K]) -> bf16[M, N] = a @ transpose(b)
 	}
 	defer m.Close()
 	levels := map[string][]string{
-		"":               {"x86-64", "avx2", "avx512", "avx512ifma", "avx512vnni", "avx512fp16", "amx"},
+		"": {"x86-64", "avx2", "avx512", "avx512ifma", "avx512vnni", "avx512vp2intersect", "avx512fp16",
+			"amx"},
 		"sapphirerapids": {"sapphirerapids", "sapphirerapids+amx"},
 	}
 	for cpu, names := range levels {

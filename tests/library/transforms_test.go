@@ -17,7 +17,8 @@ import (
 )
 
 // TestTransformLevels: number theoretic transforms in a library give the interpreter's bits on every level. A processor
-// of Intel's with half floats takes the level that is for those.
+// of Intel's with half floats takes the level that is for those, and one of AMD's with intersections of vectors the one
+// for these.
 func TestTransformLevels(t *testing.T) {
 	if goruntime.GOARCH != "amd64" {
 		t.Skip("levels are of x86-64")
@@ -51,10 +52,12 @@ fn f(a: i64[3, 2, 256], p: i64[2], w: i64[2, 256], v: i64[2, 256], m: i64[2]) ->
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := profile.Here()
-	best := here.Vendor == "GenuineIntel" && slices.Contains(here.Features, "avx512_fp16")
-	if name := lib.text(lib.Own("cpu")); (name == "avx512fp16") != best {
-		t.Errorf("the library takes %q on %s with %v", name, here.Vendor, here.Features)
+	here, name := profile.Here(), lib.text(lib.Own("cpu"))
+	for level, of := range map[string][2]string{"avx512fp16": {"GenuineIntel", "avx512_fp16"},
+		"avx512vp2intersect": {"AuthenticAMD", "avx512_vp2intersect"}} {
+		if (name == level) != (here.Vendor == of[0] && slices.Contains(here.Features, of[1])) {
+			t.Errorf("the library takes %q on %s with %v", name, here.Vendor, here.Features)
+		}
 	}
 	plan, err := random.Call(interp, "plan", nil, 1)
 	if err != nil || plan.Failed != "" {

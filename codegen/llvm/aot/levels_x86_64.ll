@@ -1,6 +1,7 @@
 
 ; 0 is x86-64, 1 is x86-64-v3 (AVX2, FMA), 2 is x86-64-v4 (AVX-512), 3 has the multiply-adds of 52 bits, too (IFMA), 4 the
-; sums of products of bytes (VNNI), 5 is Intel's with half floats (AVX512-FP16), and 6 has tile registers (AMX).
+; sums of products of bytes (VNNI), 5 is AMD's with intersections of vectors (VP2INTERSECT), 6 Intel's with half floats
+; (AVX512-FP16), and 7 has tile registers (AMX).
 define internal void @heal.detect() {
 entry:
   %c0 = call { i32, i32, i32, i32 } @heal.cpuid(i32 0)
@@ -53,17 +54,22 @@ leaf512:
   %most = icmp eq i32 %best, 4
   br i1 %most, label %more, label %found
 more:
-  ; AVX512-FP16 23, of GenuineIntel.
+  ; AVX512-FP16 23, of GenuineIntel; VP2INTERSECT 8, of AuthenticAMD.
   %edx7 = extractvalue { i32, i32, i32, i32 } %c7, 3
   %need16 = and i32 %edx7, 8388608
   %has16 = icmp ne i32 %need16, 0
   %genu = extractvalue { i32, i32, i32, i32 } %c0, 1
   %intel = icmp eq i32 %genu, 1970169159
   %half = and i1 %has16, %intel
-  %halves = select i1 %half, i32 5, i32 4
+  %need2 = and i32 %edx7, 256
+  %has2 = icmp ne i32 %need2, 0
+  %amd = icmp eq i32 %genu, 1752462657
+  %vp2 = and i1 %has2, %amd
+  %meets = select i1 %vp2, i32 5, i32 4
+  %halves = select i1 %half, i32 6, i32 %meets
   %tiles = HEAL_TILES
   %tiled = icmp ne i32 %tiles, 0
-  %last = select i1 %tiled, i32 6, i32 %halves
+  %last = select i1 %tiled, i32 7, i32 %halves
   br label %found
 found:
   %level = phi i32 [ %best, %leaf512 ], [ %last, %more ]

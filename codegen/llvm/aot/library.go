@@ -97,6 +97,8 @@ var Levels = []Level{
 	{Name: "avx512", CPU: "x86-64-v4"},
 	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
 	{Name: "avx512vnni", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", has: transform.HasByteProducts},
+	{Name: "avx512vp2intersect", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", profile: "zen5",
+		has: transform.HasTransform},
 	{Name: "avx512fp16", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", profile: "sapphire-rapids",
 		has: transform.HasTransform},
 	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + beforeTiles + withTiles,
@@ -111,7 +113,9 @@ const beforeTiles = ",+avx512vbmi,+avx512bf16"
 // Where processors with the same instructions are best served by different code, a level has the profile of those it
 // is for, and no instructions beyond those of the level before. So any processor of a higher level may run its code,
 // whether or not it is one of those. Intel's processors have the half floats of AVX-512 where two pipes do all that
-// vectors of 512 bits do, which is what ntt.alike is about.
+// vectors of 512 bits do, which is what ntt.alike is about. AMD's have intersections of vectors from Zen 5 on, where
+// inverse transforms take the fewest instructions (ntt.short_back) and products of 64-bit integers cost no more than
+// others (ntt.words).
 
 // What a level has beside those of its processor, and what one has not that a system may refuse.
 const withTiles, withoutTiles = ",+amx-tile,+amx-int8,+amx-bf16", "-amx-tile,-amx-int8,-amx-bf16"

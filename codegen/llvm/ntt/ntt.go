@@ -64,16 +64,16 @@ var nttKinds = []NttKind{
 	{name: "p60", limit: kernel.TransformLimit, One: 1, Grow: 16, settle: 8},
 }
 
-// suits says that a kind is for the processor. Where doubles are, what they leave is for halves, or for words of 512
-// bits.
-func (k NttKind) suits(m target.Machine) bool {
+// suits says that a kind is for the processor and the direction. Where doubles are, what they leave is for halves, or
+// for words of 512 bits.
+func (k NttKind) suits(m target.Machine, inverse bool) bool {
 	switch doubles := !m.IFMA && !m.NoFMA; {
 	case k.double:
 		return doubles
 	case k.halves:
 		return doubles && m.VectorBits < 512
 	case k.name == "p50" && m.IFMA:
-		return k.short == (m.Profile.NTT.Alike != 0)
+		return k.short == (m.Profile.NTT.Alike != 0 || inverse && m.Profile.NTT.ShortBack != 0)
 	case !k.ifma:
 		return !m.IFMA && (!doubles || m.VectorBits >= 512)
 	}
@@ -157,7 +157,7 @@ func transform(g *emit.Func, s *kernel.Transform) {
 	done := g.NewBlock()
 	var results []*lir.Incoming
 	for _, k := range nttKinds {
-		if !k.suits(g.Machine) {
+		if !k.suits(g.Machine, s.Inverse) {
 			continue
 		}
 		f := nttFunc(g.Module, k, s.Size, s.Inverse, s.Times != nil, next)

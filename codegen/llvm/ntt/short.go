@@ -9,9 +9,10 @@ import (
 )
 
 // nttShort is the arithmetic with words of 52 bits for moduli from 2^49 to 2^50 on processors all of whose pipes
-// multiply: there the fewest instructions are the fastest, and products of 52 bits take off multiples of p, double and
-// add, too. Numbers are meant modulo 2^52, as in nttWords, whose constants these are. The upper word of x*parts, where
-// parts is floor(2^52/p), is how often p is taken off x, and less than 2p are left: docs/modular-theory.md.
+// multiply, and for the inverse on some others: there the fewest instructions are the fastest, and products of 52 bits
+// take off multiples of p, double and add, too. Numbers are meant modulo 2^52, as in nttWords, whose constants these
+// are. The upper word of x*parts, where parts is floor(2^52/p), is how often p is taken off x, and less than 2p are
+// left: docs/modular-theory.md.
 //
 // A bound is 1 for what is below 2^50, and Grow for what is below 2^52, or in the inverse below 2p.
 type nttShort struct {

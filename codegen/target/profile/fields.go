@@ -127,6 +127,7 @@ type NTT struct {
 	Together   int
 	Words      int
 	Alike      int
+	ShortBack  int
 	Next       int
 	LongFirst  int
 	NextResult int

@@ -46,6 +46,7 @@ var experiments = []experiment{
 	{[]string{"matmul.vector_along"}, []int{0, 256, 512, 1024}, []string{"long_matrix_vector"}},
 	{[]string{"matmul.vector_turns"}, []int{1, 2, 4}, []string{"matrix_vector"}},
 	{[]string{"ntt.alike"}, []int{0, 1}, []string{"transforms"}},
+	{[]string{"ntt.short_back"}, []int{0, 1}, []string{"transforms"}},
 	{[]string{"ntt.ahead"}, []int{256, 1024, 4096}, []string{"transforms"}},
 	{[]string{"ntt.next"}, []int{0, 1 << 18}, []string{"transforms"}},
 	{[]string{"ntt.long_first"}, []int{0, 1}, []string{"transforms"}},

@@ -79,6 +79,7 @@ ntt.ahead = 1024
 ntt.together = 16
 ntt.words = 0
 ntt.alike = 0
+ntt.short_back = 0
 ntt.next = 0
 ntt.long_first = 0
 ntt.next_result = 0

@@ -1,4 +1,4 @@
-# Zen 5: AMD Turin, Granite Ridge. AVX-512, 48 KiB and 1 MiB a core.
+# Zen 5: AMD Turin, Granite Ridge. AVX-512, 48 KiB and 1 MiB a core. What is not here is that of Zen 4.
 like = zen4
 processors = znver5
 identify = AuthenticAMD 26
@@ -7,3 +7,4 @@ loops.fours_most = 60
 matmul.vector_along = 256
 matmul.vector_lines = 16
 matmul.square_turns = 2
+ntt.short_back = 1
