@@ -24,9 +24,10 @@ import (
 const (
 	// PanelBytes are the bytes of neighbours in a panel at least, a line of the caches.
 	PanelBytes = 64
-	// panelLines are the lines at most, and panelNear the bytes of memory that a panel of more than one takes at most.
+	// panelLines are the lines at most, and panelNear the bytes of near memory that a panel of more than one takes at
+	// most. Columns whose result is not in near memory are written by two lines where one takes no more.
 	panelLines = 16
-	panelNear  = 32 << 10
+	panelNear  = 64 << 10
 	// shortLine is the longest line along the last axis that goes in panels, and shortLines the lines of the caches
 	// that these have at most.
 	shortLine  = 32
@@ -60,10 +61,13 @@ func panelAlong(t types.Tensor, axis, rest int64) int64 {
 	columns, _ := t.Shape[across].Const()
 	line := int64(PanelBytes / t.Elem.Bytes())
 	near := 2 * n * PanelBytes
-	if across < axis && rest > 1 {
-		near *= 2 // the result, too
+	lines := panelNear / near
+	if across < axis && rest > 1 { // the result, too
+		lines /= 2
+	} else if near <= panelNear {
+		lines = max(lines, 2)
 	}
-	lines := min(max(panelNear/near, 1), panelLines, (columns+line-1)/line)
+	lines = min(max(lines, 1), panelLines, (columns+line-1)/line)
 	if across < axis && rest == 1 {
 		if n == 1 || n > shortLine || columns < line {
 			return 1
