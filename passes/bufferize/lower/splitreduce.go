@@ -21,7 +21,7 @@ import (
 //	%y = sqrt %s                   k1: y = sqrt(sum of p by lanes)
 //
 // Kinds whose order is free are cut in the same way. For argmax and argmin a partial result is the position
-// in the whole; the second kernel looks the element at each of them up, and takes the first best chunk.
+// in the whole and the element there, which is still in the caches; the second kernel takes the first best chunk.
 
 // splitReduce is the state of one reduction that is computed in two kernels.
 type splitReduce struct {
@@ -30,12 +30,15 @@ type splitReduce struct {
 	found   bool // the operation is one call of Pull.Reduce
 	kind    ir.ReduceKind
 	dtype   types.DType // of the partial results
+	elem    types.DType // of what is reduced
 	order   kernel.Order
 	extents []types.Dim
 	count   types.Dim  // the number of reduced elements
 	chunk   kernel.Ref // partial: the chunk
 	result  kernel.Ref // partial: the outcome
+	best    kernel.Ref // partial: the element there, of a position
 	buffer  int        // final: where the partial results are, [chunks, results...]
+	bests   int        // final: where the elements are, of positions
 	size    types.Dim  // elements for each chunk
 }
 
@@ -174,15 +177,21 @@ func (n Nest) partialKernel(p Plan, group []*splitReduce) {
 		for _, d := range n.Shape {
 			shape = append(shape, abi.Extent{Dim: d})
 		}
-		s.buffer = p.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: s.dtype, Shape: shape})
+		partials := func(t types.DType, elem func(b *body, at []kernel.Ref) kernel.Ref) int {
+			buffer := p.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: t, Shape: shape})
+			n.Outs = append(n.Outs, Output{Buffer: buffer, Rank: len(n.Shape), elem: elem})
+			return buffer
+		}
 		s.mode = splitPartial
 		n.split[s.op] = s
-		elem := func(b *body, at []kernel.Ref) kernel.Ref {
+		s.buffer = partials(s.dtype, func(b *body, at []kernel.Ref) kernel.Ref {
 			s.chunk = at[0]
 			b.pull(s.op.Result(), at[1:])
 			return s.result
+		})
+		if s.position() {
+			s.bests = partials(s.elem, func(*body, []kernel.Ref) kernel.Ref { return s.best })
 		}
-		n.Outs = append(n.Outs, Output{Buffer: s.buffer, Rank: len(n.Shape), elem: elem})
 	}
 	n.Emit(p)
 	for _, s := range group {
@@ -190,49 +199,54 @@ func (n Nest) partialKernel(p Plan, group []*splitReduce) {
 	}
 }
 
+// position reports that a result is where an element is.
+func (s *splitReduce) position() bool { return s.kind == ir.ReduceArgMax || s.kind == ir.ReduceArgMin }
+
 // splitPart is Reduce for a reduction in two kernels.
 func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, order kernel.Order, extents []types.Dim,
 	f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
 	e := b.E()
-	position := kind == ir.ReduceArgMax || kind == ir.ReduceArgMin
 	switch s.mode {
 	case splitProbe:
-		s.found, s.kind, s.order, s.extents, s.dtype = true, kind, order, append([]types.Dim{}, extents...), t
-		if position {
+		s.found, s.kind, s.order, s.extents = true, kind, order, append([]types.Dim{}, extents...)
+		s.dtype, s.elem = t, t
+		if s.position() {
 			s.dtype = types.I64
 		}
 		return e.Int(s.dtype, 0)
 	case splitPartial:
 		s.result = b.reduce(kind, t, order, extents, 1, s.chunk, f)
+		if s.position() {
+			index, rest := make([]kernel.Ref, len(extents)), s.result
+			for k := len(extents) - 1; k > 0; k-- {
+				n := b.Extent(extents[k])
+				index[k] = e.Rem(rest, n)
+				rest = e.Div(rest, n)
+			}
+			index[0] = rest
+			s.best = f(index)
+		}
 		return s.result
 	}
 	at := b.current[len(b.current)-1].at
 	// the first extent is no dim, and never 0
 	shape := append(types.Shape{types.Lit(types.MaxExtent)}, s.op.Type().Shape...)
-	w := abi.View{Buffer: s.buffer, Shape: shape, Strides: append([]types.Dim{s.size}, RowMajor(s.op.Type().Shape)...)}
-	partial := func(c kernel.Ref) kernel.Ref {
-		return b.load(w, s.dtype, append([]kernel.Ref{c}, at...))
+	strides := append([]types.Dim{s.size}, RowMajor(s.op.Type().Shape)...)
+	partial := func(buffer int, t types.DType, c kernel.Ref) kernel.Ref {
+		w := abi.View{Buffer: buffer, Shape: shape, Strides: strides}
+		return b.load(w, t, append([]kernel.Ref{c}, at...))
+	}
+	from := s.buffer
+	if s.position() {
+		from = s.bests
 	}
 	if order == kernel.Columns {
 		order = kernel.Lanes
 	}
-	if !position {
-		return b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
-			func(c []kernel.Ref) kernel.Ref {
-				return partial(c[0])
-			})
+	result := b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
+		func(c []kernel.Ref) kernel.Ref { return partial(from, t, c[0]) })
+	if s.position() {
+		return partial(s.buffer, s.dtype, result)
 	}
-	best := b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
-		func(c []kernel.Ref) kernel.Ref {
-			rest := partial(c[0])
-			index := make([]kernel.Ref, len(extents))
-			for k := len(extents) - 1; k > 0; k-- {
-				n := b.Extent(extents[k])
-				index[k] = b.E().Rem(rest, n)
-				rest = b.E().Div(rest, n)
-			}
-			index[0] = rest
-			return f(index)
-		})
-	return partial(best)
+	return result
 }
