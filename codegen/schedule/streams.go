@@ -100,15 +100,13 @@ func (c Code) sameLoop(x, y *kernel.Reduce) bool {
 
 // readStreams is the directive for a loop that reads from several places at once; nil for any other.
 func (s *scope) readStreams(v kernel.Ref, body *kernel.Block) *kernel.Directive {
-	n := int64(s.Machine.Profile.Reduce.Streams)
+	n := s.places(body)
 	if n < 2 || s.vector || s.brief || s.InPlace() {
 		return nil
 	}
 	t, why := s.StreamsOf(v, body)
 	if t == nil {
-		if why != "nothing is reduced" {
-			s.reject("streams", why)
-		}
+		s.reject("streams", why)
 		return nil
 	}
 	large := false
@@ -119,6 +117,19 @@ func (s *scope) readStreams(v kernel.Ref, body *kernel.Block) *kernel.Directive 
 		s.reject("streams", "what is read is in the caches")
 		return nil
 	}
-	return kernel.NewDirective("streams", v, n).
+	return kernel.NewDirective("streams", v, int64(n)).
 		Because("memory is read from several places at once, which are apart as far as can be")
+}
+
+// places is how many places the profile has for the reductions of body; 0 where there are none.
+func (s *scope) places(body *kernel.Block) int {
+	n := 0
+	for _, st := range body.Stmts {
+		if r, ok := st.(*kernel.Reduce); ok && r.Order != kernel.Any {
+			return s.Machine.Profile.Reduce.Streams
+		} else if ok {
+			n = s.Machine.Profile.Reduce.FreeStreams
+		}
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -23,7 +24,8 @@ func TestStreams(t *testing.T) {
 	}
 	with := func(streams, ahead, large int) target.Machine {
 		p := profile.Base().Clone()
-		p.Reduce.Streams, p.Reduce.Ahead, p.Prefetch.LargeInput = streams, ahead, large
+		p.Reduce.Streams, p.Reduce.FreeStreams = streams, 1
+		p.Reduce.Ahead, p.Prefetch.LargeInput = ahead, large
 		return target.Machine{}.With(p)
 	}
 	streams := func(k *kernel.Kernel, m target.Machine) int64 {
@@ -44,6 +46,15 @@ func TestStreams(t *testing.T) {
 		if got := streams(rows, c.m); got != c.want {
 			t.Errorf("rows have %d streams, want %d", got, c.want)
 		}
+	}
+	free := with(1, 0, 0)
+	free.Profile.Reduce.FreeStreams = 4
+	if got := streams(rows, free); got != 0 {
+		t.Errorf("sums of rows have %d streams, those of reductions whose order is free", got)
+	}
+	text := strings.ReplaceAll(rows.String(), "reduce sum lanes", "reduce max any")
+	if got := streams(parse(t, "kernels \"m\"\n\n"+text).Kernels[0], free); got != 4 {
+		t.Errorf("maxima of rows have %d streams, want 4", got)
 	}
 	if got := streams(of("softmax.txtar"), with(4, 0, 0)); got != 0 {
 		t.Errorf("a softmax has %d streams", got)

@@ -51,7 +51,7 @@ func TestStreams(t *testing.T) {
 		defer interp.Close()
 		for _, count := range []int{2, 4} {
 			p := profile.Base().Clone()
-			p.Reduce.Streams, p.Prefetch.LargeInput = count, 0
+			p.Reduce.Streams, p.Reduce.FreeStreams, p.Prefetch.LargeInput = count, count, 0
 			turn++
 			p.Reduce.Ahead = turn % 2 * 1024
 			cpu := cpus[turn%len(cpus)]

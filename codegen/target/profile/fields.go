@@ -82,6 +82,7 @@ type Reduce struct {
 	LongBody        int
 	Follows         int
 	Streams         int
+	FreeStreams     int
 	Ahead           int
 }
 
