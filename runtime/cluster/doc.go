@@ -2,8 +2,9 @@
 // it moves bytes between them. It never adds a float: MPI's own reductions have an order that follows message sizes and
 // the number of ranks, so what is summed is gathered, and every rank folds it in the order of the language.
 //
-// There are three ways to be a rank: Alone, which costs nothing; in a mesh over TCP, with nothing installed, or of the
-// goroutines of one process (package mesh); and by an MPI library that is opened at run time (package mpi).
+// There are three ways to be a rank: Alone, which costs nothing; in a mesh over TCP or sockets of one machine, with
+// nothing installed, or of the goroutines of one process (package mesh); and by an MPI library that is opened at run
+// time (package mpi).
 package cluster
 
 import "fmt"

@@ -29,6 +29,7 @@ type told struct {
 	Rank  int
 	Addrs []string
 	Key   [16]byte
+	Poll  time.Duration
 }
 
 // Report is what a rank says when it ends.

@@ -64,7 +64,7 @@ func Join(orphaned func(rank int)) (*Rank, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), joining)
 	defer cancel()
-	c, err := mesh.Join(ctx, l, mesh.Place{Rank: is.Rank, Addrs: is.Addrs, Key: is.Key})
+	c, err := mesh.Join(ctx, l, mesh.Place{Rank: is.Rank, Addrs: is.Addrs, Key: is.Key, Poll: is.Poll})
 	if err != nil {
 		return r, err
 	}

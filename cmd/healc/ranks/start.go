@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	goruntime "runtime"
 	"syscall"
 	"time"
+
+	"healc/codegen/target/profile"
 )
 
 // Command says what Start starts.
@@ -96,12 +99,12 @@ func (w *watcher) start(c Command, args func(rank int) []string) error {
 		}
 	}()
 	for range c.Ranks {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := listen()
 		if err != nil {
 			return err
 		}
 		addrs = append(addrs, l.Addr().String())
-		f, err := l.(*net.TCPListener).File()
+		f, err := l.File()
 		_ = l.Close()
 		if err != nil {
 			return err
@@ -110,15 +113,38 @@ func (w *watcher) start(c Command, args func(rank int) []string) error {
 	}
 	var key [16]byte
 	_, _ = rand.Read(key[:])
-	for rank := range c.Ranks {
-		if err := w.startRank(c, args(rank), told{rank, addrs, key}, listeners[rank]); err != nil {
+	sets := shares(c.Ranks)
+	var poll time.Duration
+	if sets == nil { // there are fewer processors than ranks: who polls would keep another from its work
+		sets = make([]*processorSet, c.Ranks)
+	} else {
+		poll = time.Duration(profile.Host().Profile.Threads.CallerSpin) * time.Microsecond
+	}
+	for rank, set := range sets {
+		if err := w.startRank(c, args(rank), told{rank, addrs, key, poll}, listeners[rank], set); err != nil {
 			return fmt.Errorf("cannot start rank %d: %w", rank, err)
 		}
 	}
 	return nil
 }
 
-func (w *watcher) startRank(c Command, args []string, say told, listener *os.File) error {
+// listener is where a rank is called, a file that its process gets.
+type listener interface {
+	net.Listener
+	File() (*os.File, error)
+}
+
+// listen makes a listener on this machine: on Linux a Unix socket with a name that the system chooses, which is no file
+// and is gone with the rank.
+func listen() (listener, error) {
+	if goruntime.GOOS == "linux" {
+		return net.ListenUnix("unix", &net.UnixAddr{Net: "unix"})
+	}
+	return net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+}
+
+// startRank starts a rank on these processors; nil: on those of this process.
+func (w *watcher) startRank(c Command, args []string, say told, listener *os.File, set *processorSet) error {
 	text, err := json.Marshal(say)
 	if err != nil {
 		return err
@@ -149,7 +175,7 @@ func (w *watcher) startRank(c Command, args []string, say told, listener *os.Fil
 	if c.Input != nil {
 		cmd.Stdin = bytes.NewReader(c.Input)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := startOn(cmd, set); err != nil {
 		_ = report.Close()
 		return err
 	}

@@ -29,7 +29,7 @@ func Local(n int) ([]cluster.Comm, error) {
 	}
 	comms := make([]cluster.Comm, n)
 	for r := range comms {
-		comms[r] = newMesh(r, conns[r])
+		comms[r] = newMesh(r, conns[r], 0)
 	}
 	return comms, nil
 }

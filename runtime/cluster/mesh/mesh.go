@@ -36,14 +36,14 @@ type peer struct {
 	rank  int
 	conn  net.Conn
 	raw   syscall.RawConn // nil: nothing is written at once
-	in    *bufio.Reader
-	mu    sync.Mutex    // held from the first byte of a message until it has gone or the goroutine has the rest
-	shut  bool          // no message begins any more
-	now   bool          // the last message has gone at once
-	out   chan message  // what is to be sent
-	sent  chan struct{} // a token for each message that has gone
-	quit  chan struct{} // closed to end the goroutine, after the message that it writes
-	gone  chan struct{} // closed when it has ended
+	in    *bufio.Reader   // which polls, where ranks do
+	mu    sync.Mutex      // held from the first byte of a message until it has gone or the goroutine has the rest
+	shut  bool            // no message begins any more
+	now   bool            // the last message has gone at once
+	out   chan message    // what is to be sent
+	sent  chan struct{}   // a token for each message that has gone
+	quit  chan struct{}   // closed to end the goroutine, after the message that it writes
+	gone  chan struct{}   // closed when it has ended
 	space [headerBytes]byte
 	err   error // why, once gone is closed; nil by quit
 
@@ -82,7 +82,8 @@ const (
 
 var errClosed = errors.New("the communicator is closed")
 
-func newMesh(rank int, conns []net.Conn) *mesh {
+// newMesh is a rank that polls for so long for a message before it sleeps.
+func newMesh(rank int, conns []net.Conn, poll time.Duration) *mesh {
 	n := len(conns)
 	m := &mesh{rank: rank, peers: make([]*peer, n), out: make([][]byte, n), in: make([][]byte, n)}
 	for r, c := range conns {
@@ -93,6 +94,9 @@ func newMesh(rank int, conns []net.Conn) *mesh {
 			sent: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{})}
 		if s, ok := c.(syscall.Conn); ok {
 			p.raw, _ = s.SyscallConn()
+		}
+		if p.raw != nil && poll > 0 {
+			p.in.Reset(newPoller(p.raw, poll))
 		}
 		m.peers[r] = p
 		go p.send()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	goruntime "runtime"
 	"sync"
 	"testing"
 	"time"
@@ -17,10 +18,25 @@ import (
 // overTCP makes n ranks that are connected over loopback.
 func overTCP(t testing.TB, n int) []cluster.Comm {
 	t.Helper()
-	p := Place{Key: [16]byte{1, 2, 3}}
+	return joined(t, n, "tcp", "127.0.0.1:0", 0)
+}
+
+// polling makes n ranks that are connected by abstract sockets, where there are such, and poll.
+func polling(t testing.TB, n int) []cluster.Comm {
+	t.Helper()
+	if goruntime.GOOS != "linux" {
+		return joined(t, n, "tcp", "127.0.0.1:0", 50*time.Microsecond)
+	}
+	return joined(t, n, "unix", "", 50*time.Microsecond)
+}
+
+// joined makes n ranks that listen at addresses of this kind.
+func joined(t testing.TB, n int, network, addr string, poll time.Duration) []cluster.Comm {
+	t.Helper()
+	p := Place{Key: [16]byte{1, 2, 3}, Poll: poll}
 	listeners := make([]net.Listener, n)
 	for r := range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen(network, addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +70,8 @@ func inProcess(t testing.TB, n int) []cluster.Comm {
 	return comms
 }
 
-var ways = map[string]func(testing.TB, int) []cluster.Comm{"TCP": overTCP, "in one process": inProcess}
+var ways = map[string]func(testing.TB, int) []cluster.Comm{"TCP": overTCP, "polling": polling,
+	"in one process": inProcess}
 
 // TestRanks: what every communicator does, for several numbers of ranks.
 func TestRanks(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,10 +18,22 @@ import (
 // Place is where a rank finds the others.
 type Place struct {
 	Rank int
-	// Addrs are where the ranks listen, this one too, as "127.0.0.1:4711".
+	// Addrs are where the ranks listen, this one too, as "127.0.0.1:4711"; one that begins with @ is the name of an
+	// abstract socket on this machine, which Linux has.
 	Addrs []string
 	// Key is the same for all ranks of a run, and nobody else knows it: a connection without it is dropped.
 	Key [16]byte
+	// Poll is how long this rank polls for a message before it sleeps: not at all where a machine has more ranks than
+	// processors. See Note [Polling].
+	Poll time.Duration
+}
+
+// network is that of an address.
+func network(addr string) string {
+	if strings.HasPrefix(addr, "@") {
+		return "unix"
+	}
+	return "tcp"
 }
 
 // helloBytes are what both ends of a connection say first: who, of how many, in which run.
@@ -98,14 +111,14 @@ func Join(ctx context.Context, l net.Listener, p Place) (cluster.Comm, error) {
 	if n == 1 {
 		return cluster.Alone(), nil
 	}
-	return newMesh(p.Rank, conns), nil
+	return newMesh(p.Rank, conns, p.Poll), nil
 }
 
 // call connects to a rank before this one, which may not have come up yet.
 func (p *Place) call(ctx context.Context, r int) (net.Conn, error) {
 	var d net.Dialer
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		c, err := d.DialContext(ctx, "tcp", p.Addrs[r])
+		c, err := d.DialContext(ctx, network(p.Addrs[r]), p.Addrs[r])
 		if err == nil {
 			err = p.shake(c, r)
 			if err == nil {
