@@ -51,7 +51,7 @@ func (p *poller) Read(b []byte) (int, error) {
 // read reports false where nothing has come: the caller is to sleep until something has, and to call again.
 func (p *poller) read(fd uintptr) bool {
 	for start := time.Now(); ; {
-		switch p.n, p.err = syscall.Read(int(fd), p.b); p.err {
+		switch p.n, p.err = readFD(fd, p.b); p.err {
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:

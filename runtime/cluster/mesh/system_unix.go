@@ -49,3 +49,6 @@ func writeBoth(fd uintptr, first, second []byte) int {
 	}
 	return int(n)
 }
+
+// readFD reads what a connection has, without waiting.
+func readFD(fd uintptr, b []byte) (int, error) { return syscall.Read(int(fd), b) }

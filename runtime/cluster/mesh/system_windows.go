@@ -1,6 +1,9 @@
 package mesh
 
-import "net"
+import (
+	"net"
+	"syscall"
+)
 
 // pair is a connection within this process.
 func pair() (ends [2]net.Conn, err error) {
@@ -20,3 +23,6 @@ func pair() (ends [2]net.Conn, err error) {
 
 // writeBoth writes nothing at once: the goroutine of a connection writes all.
 func writeBoth(uintptr, []byte, []byte) int { return 0 }
+
+// readFD reads what a connection has, without waiting.
+func readFD(fd uintptr, b []byte) (int, error) { return syscall.Read(syscall.Handle(fd), b) }
