@@ -43,7 +43,7 @@ reduce.kept = 64
 reduce.long_body = 25
 reduce.follows = 24
 reduce.streams = 1
-reduce.free_streams = 2
+reduce.free_streams = 1
 reduce.ahead = 0
 
 transpose.tile_rows = 256

@@ -4,3 +4,4 @@ processors = x86-64-v4 skylake-avx512 skx cascadelake cooperlake cannonlake icel
 otherwise = any avx512f
 matmul.vector_along = 512
 matmul.vector_lines = 8
+reduce.free_streams = 2

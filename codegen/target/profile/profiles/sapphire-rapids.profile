@@ -14,3 +14,4 @@ matmul.vector_along = 512
 matmul.vector_lines = 8
 reduce.streams = 2
 reduce.ahead = 4096
+reduce.free_streams = 2

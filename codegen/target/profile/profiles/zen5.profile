@@ -8,3 +8,4 @@ matmul.vector_along = 256
 matmul.vector_lines = 16
 matmul.square_turns = 2
 ntt.short_back = 1
+reduce.free_streams = 2
