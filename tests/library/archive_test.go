@@ -98,16 +98,18 @@ func TestOurs(t *testing.T) {
 	}
 }
 
+// static is a folder with two static libraries, and the first of them as a shared one.
+func static(t *testing.T) (dir, shared string) {
+	t.Helper()
+	l, object := join(t, "one", "2.0")
+	return archives(t, "one", "a_rather_long_name"), linked(t, l, [][]byte{object}, "libone.so.3")
+}
+
 // TestPkgConfig: a program is built with what pkg-config says, of a static library and of a shared one.
 func TestPkgConfig(t *testing.T) {
-	dir := archives(t, "one", "a_rather_long_name")
-	l, object := join(t, "one", "2.0")
-	so, err := aot.Link([][]byte{object}, "one", "libone.so.3", l.Target.Triple)
-	if err != nil {
-		t.Skip(err)
-	}
+	dir, so := static(t)
 	inFolder(t, dir, map[string]string{
-		"libone.so.3": string(so),
+		"libone.so.3": so,
 		"main.c":      useArchives,
 		"one.pc": aot.PkgConfig(&aot.Files{Source: "one.heal", Name: "one", Shared: "libone.so.3", Static: "libone.a",
 			Version: "3"}),
@@ -127,14 +129,9 @@ func TestPkgConfig(t *testing.T) {
 
 // TestCMake: CMake builds a program that names the targets of package files.
 func TestCMake(t *testing.T) {
-	dir := archives(t, "one", "a_rather_long_name")
-	l, object := join(t, "one", "2.0")
-	so, err := aot.Link([][]byte{object}, "one", "libone.so.3", l.Target.Triple)
-	if err != nil {
-		t.Skip(err)
-	}
+	dir, so := static(t)
 	inFolder(t, dir, map[string]string{
-		"one.so": string(so),
+		"one.so": so,
 		"main.c": useArchives,
 		"one-config.cmake": aot.CMake(&aot.Files{Name: "one", Shared: "one.so", SoName: "libone.so.3",
 			Static: "libone.a", Version: "3"}),
@@ -149,7 +146,7 @@ target_link_libraries(main one::one long::static)
 add_executable(alone main.c)
 target_link_libraries(alone one::static long::static)
 `,
-		"libone.so.3": string(so), // where a program finds it when it runs
+		"libone.so.3": so, // where a program finds it when it runs
 	})
 	if out := said(t, dir, "cmake", "-S", ".", "-B", "build"); !strings.Contains(out, "version 3") {
 		t.Errorf("CMake says %s", out)

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"healc/codegen/llvm/aot"
-	"healc/internal/engine"
-	"healc/lang/diag"
 )
 
 const joinSource = `
@@ -23,20 +21,7 @@ pub fn same(x: i64) -> i64 = x
 // join makes one object of all levels of a library.
 func join(t *testing.T, prefix, factor string) (*aot.Library, []byte) {
 	t.Helper()
-	file := diag.NewFile(prefix+".heal", fmt.Sprintf(joinSource, factor))
-	m, err := engine.CompileFile(file, engine.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	l, err := m.Library(prefix, []string{"scale", "at", "same"}, func(string) map[string]int64 { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := aot.Objects(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, objects := made(t, prefix, fmt.Sprintf(joinSource, factor), "scale", "at", "same")
 	raw, err := aot.Join(objects)
 	if err != nil {
 		t.Fatal(err)
@@ -73,10 +58,7 @@ func TestJoin(t *testing.T) {
 			}
 		}
 	}
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler to link objects with")
-	}
+	cc := compiler(t)
 	main := `#include "one.h"
 #include "two.h"
 #include <stdio.h>

@@ -402,37 +402,15 @@ func loadedCPU(t *testing.T, src, name string) string {
 
 // TestExample compiles and runs the C program of examples/library.
 func TestExample(t *testing.T) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler; the other tests call libraries without one")
-	}
+	cc := compiler(t)
 	text, err := os.ReadFile("../../examples/layernorm.heal")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := engine.CompileFile(diag.NewFile("layernorm.heal", string(text)), engine.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	l, err := m.Library("layernorm", []string{"layernorm"}, func(string) map[string]int64 { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := aot.Objects(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := aot.Link(objects, "layernorm", "layernorm.so", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, objects := made(t, "layernorm", string(text), "layernorm")
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"layernorm.so": raw, "layernorm.h": []byte(aot.Header(l))} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	inFolder(t, dir, map[string]string{"layernorm.so": linked(t, l, objects, "layernorm.so"),
+		"layernorm.h": aot.Header(l)})
 	source, err := filepath.Abs("../../examples/library/main.c")
 	if err != nil {
 		t.Fatal(err)

@@ -2,15 +2,10 @@ package library
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"healc/codegen/llvm/aot"
-	"healc/internal/engine"
-	"healc/lang/diag"
 )
 
 // stackSource has kernels that keep copies and sums on the stack, and functions that nest deep: small ones, ones whose
@@ -40,45 +35,10 @@ fn wide(n: i32) -> i32 = many(n%s)
 
 // TestSmallStacks: threads of a host with stacks of 128 KiB, which is what musl gives them, may call everything.
 func TestSmallStacks(t *testing.T) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no C compiler")
-	}
-	m, err := engine.CompileFile(diag.NewFile("s.heal", stackSource), engine.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	entries := []string{"prod", "sums", "nested", "broad", "asking"}
-	l, err := m.Library("s", entries, func(string) map[string]int64 { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := aot.Objects(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := aot.Link(objects, "s", "libs.so", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for name, data := range map[string][]byte{"libs.so": shared, "s.h": []byte(aot.Header(l))} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	program := filepath.Join(dir, "stack.out")
-	out, err := exec.Command(cc, "-O1", "-I", dir, "testdata/stack.c", filepath.Join(dir, "libs.so"), "-Wl,-rpath,"+dir,
-		"-lpthread", "-o", program).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	levels := []string{"generic", "native"}
+	program := inC(t, "stack", stackSource, []string{"prod", "sums", "nested", "broad", "asking"}, ".so")[0]
+	command := []string{program, "generic", "native"}
 	for _, level := range aot.Levels {
-		levels = append(levels, level.Name)
+		command = append(command, level.Name)
 	}
-	if out, err := exec.Command(program, levels...).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%v\n%s", err, out)
-	}
+	silent(t, command...)
 }
