@@ -73,16 +73,21 @@ func (e *Emit) so(w io.Writer) error {
 	return err
 }
 
-func (e *Emit) obj(w io.Writer) error {
+// joined is one object of a whole library.
+func (e *Emit) joined() ([]byte, error) {
 	l, err := e.library()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := aot.Objects(l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	raw, err := aot.Join(objects)
+	return aot.Join(objects)
+}
+
+func (e *Emit) obj(w io.Writer) error {
+	raw, err := e.joined()
 	if err != nil {
 		return err
 	}
@@ -91,19 +96,11 @@ func (e *Emit) obj(w io.Writer) error {
 }
 
 func (e *Emit) archive(w io.Writer) error {
-	l, err := e.library()
+	raw, err := e.joined()
 	if err != nil {
 		return err
 	}
-	objects, err := aot.Objects(l)
-	if err != nil {
-		return err
-	}
-	raw, err := aot.Join(objects)
-	if err != nil {
-		return err
-	}
-	if raw, err = aot.Archive(raw, l.Prefix+".o"); err != nil {
+	if raw, err = aot.Archive(raw, e.lib.Prefix+".o"); err != nil {
 		return err
 	}
 	_, err = w.Write(raw)

@@ -3,10 +3,12 @@ package aot
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-// Files are the names of what was written beside each other: "" is not there.
+// Files are the names of what was written beside each other: "" is not there. The files may be called anything, the
+// library has a name of C.
 type Files struct {
 	Source  string // the program
 	Name    string // of the library, as others look for it
@@ -15,6 +17,14 @@ type Files struct {
 	Static  string
 	Version string // as 1.2.3, "" where it has none
 }
+
+// pkgConfigText is a file's name in a line of pkg-config, which takes apart what is left as a shell does.
+func pkgConfigText(file string) string { return notPlain.ReplaceAllString(file, `\$0`) }
+
+var notPlain = regexp.MustCompile(`[^\pL\pN_.+@:/-]`)
+
+// cmakeText is a file's name in a string of CMake.
+var cmakeText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, ";", `\;`)
 
 // staticNeeds is what an object needs of the system.
 var staticNeeds = []string{"-lm", "-lpthread", "-lgcc"}
@@ -28,9 +38,10 @@ func PkgConfig(f *Files) string {
 		f.Name, f.Source, version)
 	switch {
 	case f.Shared != "":
-		fmt.Fprintf(&b, "Libs: -L${pcfiledir} -l:%s\n", f.Shared)
+		fmt.Fprintf(&b, "Libs: -L${pcfiledir} -l:%s\n", pkgConfigText(f.Shared))
 	default:
-		fmt.Fprintf(&b, "Libs: -L${pcfiledir} -l:%s %s\n", f.Static, strings.Join(staticNeeds, " "))
+		fmt.Fprintf(&b, "Libs: -L${pcfiledir} -l:%s %s\n", pkgConfigText(f.Static),
+			strings.Join(staticNeeds, " "))
 	}
 	return b.String()
 }
@@ -46,13 +57,13 @@ func CMake(f *Files) string {
 	target := func(name, kind, file string, needs []string) {
 		fmt.Fprintf(&b, "if(NOT TARGET %[1]s)\n  add_library(%[1]s %[2]s IMPORTED)\n"+
 			"  set_target_properties(%[1]s PROPERTIES\n    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%[3]s\"\n"+
-			"    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"", name, kind, file)
+			"    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"", name, kind, cmakeText.Replace(file))
 		if len(needs) > 0 {
 			all := strings.ReplaceAll(strings.Join(needs, ";"), "-l", "")
 			fmt.Fprintf(&b, "\n    INTERFACE_LINK_LIBRARIES \"%s\"", all)
 		}
 		if kind == "SHARED" {
-			fmt.Fprintf(&b, "\n    IMPORTED_SONAME \"%s\"", soName)
+			fmt.Fprintf(&b, "\n    IMPORTED_SONAME \"%s\"", cmakeText.Replace(soName))
 		}
 		b.WriteString(")\nendif()\n")
 	}
