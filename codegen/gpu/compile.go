@@ -19,12 +19,15 @@ import (
 // Triple is the target of LLVM.
 const Triple = "nvptx64-nvidia-cuda"
 
-// Architectures are the processors that code is made for, in ascending order, with the first major version of LLVM that
-// makes right code for each (version 15 mixes up registers). Code for one runs on all later ones.
-var Architectures = []struct {
+// Architecture is a processor, and the first major version of LLVM that makes right code for it.
+type Architecture struct {
 	Name string
 	LLVM int
-}{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16}, {"sm_87", 16}, {"sm_89", 16},
+}
+
+// Architectures are the processors that code is made for, in ascending order. Version 15 of LLVM mixes up registers. Code
+// for one runs on all later ones.
+var Architectures = []Architecture{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16}, {"sm_87", 16}, {"sm_89", 16},
 	{"sm_90", 16}}
 
 // DefaultArch is the processor for which code is made when none is named.
@@ -106,10 +109,7 @@ func architecture(name, version string) (string, error) {
 	if name == "" {
 		name = DefaultArch
 	}
-	i := slices.IndexFunc(Architectures, func(a struct {
-		Name string
-		LLVM int
-	}) bool {
+	i := slices.IndexFunc(Architectures, func(a Architecture) bool {
 		return a.Name == name
 	})
 	if i < 0 {
@@ -164,15 +164,14 @@ func ArchFor(first, minor int) string {
 // TooOld is the version of this libLLVM where it makes right code for none of Architectures, and "" otherwise.
 func TooOld() string {
 	lib, err := libllvm.Open()
-	if err != nil {
+	if err != nil || !tooOld(lib.Version()) {
 		return ""
 	}
-	for _, a := range Architectures {
-		if a.LLVM <= major(lib.Version()) {
-			return ""
-		}
-	}
 	return lib.Version()
+}
+
+func tooOld(version string) bool {
+	return !slices.ContainsFunc(Architectures, func(a Architecture) bool { return a.LLVM <= major(version) })
 }
 
 // Generate returns the LLVM IR text of a kernel module for a processor, and how its kernels are launched; Arch is left

@@ -123,3 +123,12 @@ kernel @k(inplace y: i64[4, 8], in x: i64[8]) over %%0 in 0..4 {
 		t.Errorf("not in place: launches %v", l)
 	}
 }
+
+// TestTooOld: the versions of LLVM that make right code for some processor.
+func TestTooOld(t *testing.T) {
+	for version, want := range map[string]bool{"14.0.6": true, "15.0.7": true, "16.0.0": false, "19.1.7": false, "": true} {
+		if tooOld(version) != want {
+			t.Errorf("LLVM %q is too old: %v", version, !want)
+		}
+	}
+}

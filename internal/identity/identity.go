@@ -29,21 +29,18 @@ func version() string {
 	if !ok {
 		return next
 	}
-	module := path.Dir(path.Dir(reflect.TypeFor[release]().PkgPath())) // whatever it is called
+	type here struct{}
+	module := path.Dir(path.Dir(reflect.TypeFor[here]().PkgPath())) // whatever it is called
 	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
-		if m.Path == module && release(m.Version).is() {
+		if m.Path == module && released.MatchString(m.Version) {
 			return m.Version[1:]
 		}
 	}
 	return next
 }
 
-// release is the version of a module, as Go writes it.
-type release string
-
-// is reports whether it is a release: not "(devel)", no commit between two, and nothing changed since.
-func (r release) is() bool { return released.MatchString(string(r)) }
-
+// released is the version of a module that is a release, as Go writes it: not "(devel)", no commit between two, and
+// nothing changed since.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z]+(\.\d+)?)?$`)
 
 // Build tells one build of this program from another. The checksums of its sources are not in a binary, so the binary's
