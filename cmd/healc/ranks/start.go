@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -55,6 +56,9 @@ type event struct {
 // Start runs a program on several ranks and returns the exit code of the run. say prints what a rank reports, or a
 // message about the run.
 func Start(c Command, say func(report, message string)) (code int, err error) {
+	if goruntime.GOOS == "windows" {
+		return 0, errors.New("unsupported: --ranks on Windows, where a process cannot be given a listener")
+	}
 	return start(c, func(int) []string { return c.Args }, say)
 }
 
