@@ -78,7 +78,8 @@ func TestHalves(t *testing.T) {
 
 // TestManyRanks: more ranks than gather by messages gather in the way of the library, and halos stay in halves.
 func TestManyRanks(t *testing.T) {
-	const source = `pub fn f[N](x: f32[N] sharded(0)) -> f32[N] = replicate(tabulate(N, |i| if i > 0 { x[i - 1] } else { 0.0 }))`
+	const source = `pub fn f[N](x: f32[N] sharded(0)) -> f32[N] =
+    replicate(tabulate(N, |i| if i > 0 { x[i - 1] } else { 0.0 }))`
 	const ranks = 18
 	p := program{"", source, [][]int64{{20 * ranks}}}
 	input := p.input()
