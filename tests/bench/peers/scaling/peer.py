@@ -15,6 +15,8 @@ def block(n):
 
 def heat(rows, cols=4000):
     lo, hi = block(rows)
+    comm.Barrier()
+    start = MPI.Wtime()
     u = np.zeros((hi - lo + 2, cols))
     if rank == 0:
         u[1] = 100
@@ -22,8 +24,6 @@ def heat(rows, cols=4000):
     up = rank - 1 if rank else MPI.PROC_NULL
     down = rank + 1 if rank + 1 < ranks else MPI.PROC_NULL
     a, b = 2 if rank == 0 else 1, hi - lo if rank + 1 == ranks else hi - lo + 1
-    comm.Barrier()
-    start = MPI.Wtime()
     for _ in range(50):
         comm.Sendrecv(u[1], up, 0, u[-1], down, 0)
         comm.Sendrecv(u[-2], down, 1, u[0], up, 1)
@@ -39,10 +39,10 @@ def heat(rows, cols=4000):
 
 def sums(millions):
     lo, hi = block(millions * 1000000)
-    x = (np.arange(lo, hi) % 1000).astype(np.float64)
-    s, y = 0.0, np.zeros_like(x)
     comm.Barrier()
     start = MPI.Wtime()
+    x = (np.arange(lo, hi) % 1000).astype(np.float64)
+    s, y = 0.0, np.zeros_like(x)
     for _ in range(100):
         s = comm.allreduce(np.add(x, s * 1e-12, out=y).sum())
     return s, MPI.Wtime() - start

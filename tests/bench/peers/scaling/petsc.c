@@ -14,6 +14,8 @@ static PetscErrorCode heat(PetscInt rows, double *value, double *took) {
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, cols, rows, 1,
                          PETSC_DECIDE, 1, 1, NULL, NULL, &da));
   PetscCall(DMSetUp(da));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  *took = MPI_Wtime();
   PetscCall(DMCreateGlobalVector(da, &u));
   PetscCall(VecDuplicate(u, &w));
   PetscCall(DMCreateLocalVector(da, &local));
@@ -25,8 +27,6 @@ static PetscErrorCode heat(PetscInt rows, double *value, double *took) {
     for (PetscInt j = 0; j < cols; j++) a[0][j] = 100;
   PetscCall(DMDAVecRestoreArray(da, u, &a));
   PetscCall(VecCopy(u, w));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  *took = MPI_Wtime();
   for (int s = 0; s < 50; s++) {
     PetscCall(DMGlobalToLocal(da, u, INSERT_VALUES, local));
     PetscCall(DMDAVecGetArrayRead(da, local, &a));
@@ -53,6 +53,8 @@ static PetscErrorCode sums(PetscInt millions, double *value, double *took) {
   PetscInt lo, hi;
   PetscScalar *a;
   PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  *took = MPI_Wtime();
   PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, millions * 1000000, &x));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecSet(y, 0));
@@ -60,8 +62,6 @@ static PetscErrorCode sums(PetscInt millions, double *value, double *took) {
   PetscCall(VecGetArray(x, &a));
   for (PetscInt i = lo; i < hi; i++) a[i - lo] = i % 1000;
   PetscCall(VecRestoreArray(x, &a));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  *took = MPI_Wtime();
   *value = 0;
   for (int k = 0; k < 100; k++) {
     PetscCall(VecCopy(x, y));

@@ -4,11 +4,11 @@ two threads, beside C, NumPy with mpi4py, and PETSc, where these are there.
 
     tests/bench/peers/scaling/scale.py [--rounds 3] [--healc HEALC] [--only heat]
 
-All take turns. Of each the median is shown, in milliseconds, and its ratio to C with the same number of ranks; strong: two
-ranks on the same points, weak: on twice as many. healc's time is all of what the program does behind compiling; that of the others is of the
-steps alone, without what makes the data.
+All take turns, in another order each time. Of each the median is shown, in milliseconds, and its ratio to C with the same
+number of ranks; strong: two ranks on the same points, weak: on twice as many. A time is of all that a program does, its data
+included; healc's is without what compiles it. Ranks have a processor each.
 """
-import argparse, collections, os, pathlib, re, shutil, statistics, subprocess, sys, tempfile
+import argparse, collections, os, pathlib, random, re, shutil, statistics, subprocess, sys, tempfile
 
 here = pathlib.Path(__file__).resolve().parent
 flags = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -24,7 +24,7 @@ if not flags.healc:
                    env=dict(os.environ, CGO_ENABLED="0"))
 environment = dict(os.environ, HEAL_CACHE=str(folder / "cache"))
 launchers = {
-    "mpich": (["mpiexec.mpich"], "libmpich.so.12"),
+    "mpich": (["mpiexec.mpich", "-bind-to", "core"], "libmpich.so.12"),
     "openmpi": (["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "core"], "libmpi.so.40"),
 }
 launchers = {name: l for name, l in launchers.items() if shutil.which(l[0][0])}
@@ -103,7 +103,9 @@ for program, rows in [p for p in programs if flags.only in (None, p[0])]:
     for round in range(flags.rounds + 1):  # in the first healc compiles, and nothing is counted
         for case, scale, n in cases:
             values = {}
-            for name in contenders if round else [c for c in contenders if c.startswith("healc")]:
+            turn = [c for c in contenders if round or c.startswith("healc")]
+            random.shuffle(turn)  # the first to use memory that another process gave back may wait for it
+            for name in turn:
                 took, values[name] = run(name, program, rows * scale, n)
                 if round:
                     times[program, case, name].append(took)

@@ -10,10 +10,10 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &r);
   MPI_Comm_size(MPI_COMM_WORLD, &n);
   long B = ((N + n - 1) / n + 15) / 16 * 16, lo = r * B, hi = lo + B > N ? N : lo + B, L = hi - lo;
-  double *x = malloc((size_t)L * 8), s = 0;
-  for (long i = 0; i < L; i++) x[i] = (double)((lo + i) % 1000);
   MPI_Barrier(MPI_COMM_WORLD);
   double t = MPI_Wtime();
+  double *x = malloc((size_t)L * 8), s = 0;
+  for (long i = 0; i < L; i++) x[i] = (double)((lo + i) % 1000);
   for (int k = 0; k < 100; k++) {
     double lanes[16] = {0}, add = s * 1e-12, part = 0;
     long i = 0;
