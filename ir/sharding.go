@@ -30,7 +30,7 @@ const (
 	ShardAnyOrder
 	// ShardPositions: the position and the value of the extreme of each part are gathered.
 	ShardPositions
-	// ShardProduct: rows of the left, columns of the right and batches are cut; the other factor is gathered.
+	// ShardProduct: rows of the left, columns of the right and batches are cut; the other factor is gathered by pieces.
 	ShardProduct
 	// ShardFold: the state goes from rank to rank, in order, and the last is sent to all.
 	ShardFold
@@ -92,9 +92,10 @@ var shardingTexts = [...]struct{ name, text string }{
 		"is gathered; integers as in any order."},
 	ShardAnyOrder:  {"in any order", "The results of all parts are gathered, and reduced on every rank."},
 	ShardPositions: {"positions", "The extreme of each part and its position are gathered."},
-	ShardProduct:   {"products", "Rows of the left and columns of the right are cut; the other factor is gathered."},
-	ShardFold:      {"in order, to one", "The state goes from rank to rank, and the last one to all."},
-	ShardScan:      {"in order", "The state goes from rank to rank."},
+	ShardProduct: {"products", "Rows of the left or columns of the right are cut. Where the other factor is, too, it " +
+		"is gathered, in pieces while the product computes."},
+	ShardFold: {"in order, to one", "The state goes from rank to rank, and the last one to all."},
+	ShardScan: {"in order", "The state goes from rank to rank."},
 	ShardRows: {"rows", "Rows that lie on one rank are computed there. Rows that are cut are brought to ranks, and " +
 		"the results back, by two exchanges of all ranks with all; a single row is gathered."},
 	ShardChannels: {"rows of channels", "As rows, each with the tables of its channel."},

@@ -389,6 +389,9 @@ func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 			return err
 		}
 	}
+	if r.half.step != nil && r.half.step.until == len(steps) {
+		return r.end()
+	}
 	return nil
 }
 

@@ -109,7 +109,7 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 		if err := f.constants(x); err != nil {
 			return nil, err
 		}
-		if f.steps, err = f.bindSteps(x, def.Steps); err != nil {
+		if f.steps, err = f.bindSteps(x, def.Steps, nil); err != nil {
 			return nil, err
 		}
 		if f.results, err = f.bindViews(def.Results); err != nil {
@@ -244,7 +244,7 @@ func (f *boundFunc) place() error {
 	return nil
 }
 
-func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, error) {
+func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step, handed []int) ([]boundStep, error) {
 	out := make([]boundStep, len(steps))
 	for i := range steps {
 		out[i].def = &steps[i]
@@ -252,7 +252,7 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			return nil, err
 		}
 	}
-	f.bindHalves(out)
+	f.bindHalves(out, handed)
 	if x.dev != nil {
 		for i := range out {
 			f.numbered++
@@ -281,10 +281,10 @@ func (f *boundFunc) bindStep(x *Executable, s *boundStep) (err error) {
 	case d.Fail != nil:
 		s.fails, err = f.fails(d.Fail)
 	case d.Loop != nil:
-		s.then, err = f.bindSteps(x, d.Loop.Body)
+		s.then, err = f.bindSteps(x, d.Loop.Body, d.Loop.Handed())
 	case d.If != nil:
-		if s.then, err = f.bindSteps(x, d.If.Then); err == nil {
-			s.els, err = f.bindSteps(x, d.If.Else)
+		if s.then, err = f.bindSteps(x, d.If.Then, nil); err == nil {
+			s.els, err = f.bindSteps(x, d.If.Else, nil)
 		}
 	}
 	return err

@@ -90,8 +90,9 @@ func hostShardStart(r *run, fr *frame, s *boundStep) error {
 // the results come between. If that step is a kernel which reads them at the edges of its axis alone (abi.Edge), what
 // is between the edges is computed before the wait, and the edges after it. Pieces of a kernel are the same in any
 // order, as those of threads are. Exchanges keep their order, since the second half is made before any step that is no
-// launch. A result that no launch of the same list of steps reads is waited for at once: its memory may be that of
-// another buffer later.
+// launch. What the next step of a loop reads, and this one does not, is waited for at the end of the step: so a loop
+// computes with one piece of a tensor while the next comes. Any other result that no launch of the same list of steps
+// reads is waited for at once: its memory may be that of another buffer later.
 
 // halves are the first halves of exchanges that have two.
 var halves = map[string]func(r *run, fr *frame, s *boundStep, x []byte, out [][]byte) (exchange.End, error){
@@ -110,17 +111,18 @@ type halfDone struct {
 	end  exchange.End
 }
 
-// bindHalves finds where the second halves of exchanges are due.
-func (f *boundFunc) bindHalves(steps []boundStep) {
+// bindHalves finds where the second halves of exchanges are due. The next step of a loop has the buffers handed on.
+func (f *boundFunc) bindHalves(steps []boundStep, handed []int) {
 	for i := range steps {
 		if h := steps[i].def.Host; h != nil && halves[h.Name] != nil {
-			steps[i].until = f.due(steps, i, h.Out)
+			steps[i].until = f.due(steps, i, h.Out, handed)
 		}
 	}
 }
 
-// due is the step at which the second half of exchange i is due, whose results are these; 0 is at once.
-func (f *boundFunc) due(steps []boundStep, i int, results []int) int {
+// due is the step at which the second half of exchange i is due, whose results are these: 0 is at once, and the number
+// of steps at their end.
+func (f *boundFunc) due(steps []boundStep, i int, results, handed []int) int {
 	var wanted []int
 	for _, b := range results {
 		if f.bufs[b].bytes > 0 {
@@ -134,12 +136,16 @@ func (f *boundFunc) due(steps []boundStep, i int, results []int) int {
 		until++
 	}
 	for _, b := range wanted {
-		if !slices.ContainsFunc(steps[min(until, len(steps)):], func(s boundStep) bool { return touches(&s, b) }) {
+		later := slices.ContainsFunc(steps[until:], func(s boundStep) bool { return touches(&s, b) })
+		if !later && !slices.Contains(handed, b) {
 			return 0
 		}
 	}
 	if until == len(steps) {
-		return 0
+		if until == i+1 || len(wanted) == 0 {
+			return 0
+		}
+		return until
 	}
 	last := &steps[until]
 	last.inner = last.between(wanted)
@@ -213,9 +219,9 @@ func (fr *frame) apart(s *boundStep) bool {
 	})
 }
 
-// hostGather gathers, in halves where there are few ranks.
+// hostGather gathers, in halves where there are few ranks, or kernels are there to run meanwhile.
 func hostGather(r *run, fr *frame, s *boundStep) error {
-	if exchange.GathersApart(r.cluster().Size()) {
+	if exchange.GathersApart(r.cluster().Size(), s.def.Host.Flag("apart")) {
 		return hostHalves(r, fr, s)
 	}
 	x, err := fr.packed(&s.views[0])

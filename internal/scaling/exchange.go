@@ -67,8 +67,8 @@ func (p *predictor) exchanged(f *abi.Function, h *abi.HostCall) (m moved, ok boo
 	case exchange.Gather.Name:
 		l := lies(h.Int("axis"))
 		m.gathers(l.FetchCounts(p.Ranks, 0, l.Extent), l.Outer > 1)
-		if parts.GathersApart(p.Ranks) && m.rounds > 0 {
-			m.rounds, m.busy = parts.GatherRounds(p.Ranks), 0
+		if apart := h.Flag("apart"); parts.GathersApart(p.Ranks, apart) && m.rounds > 0 {
+			m.rounds, m.busy = parts.GatherRounds(p.Ranks, apart), 0
 		}
 	case exchange.Fetch.Name: // where it begins depends on data: as much as all ranks get
 		l := lies(h.Int("axis"))

@@ -125,7 +125,7 @@ func Predict(plan *abi.Program, s Setting) (*Prediction, error) {
 	}
 	p := &predictor{Setting: s, plan: plan}
 	entry := plan.Funcs[0]
-	sum := p.steps(entry, 0, entry.Steps, 0, 1)
+	sum := p.steps(entry, 0, entry.Steps, nil, 0, 1)
 	rounds, _ := gathered(s.Ranks, 1, 0, 0)
 	meeting := Time{Latency: float64(rounds) * s.Network.Latency}
 	sum.time = sum.time.plus(meeting, callMeetings)
@@ -172,8 +172,8 @@ func (a *sum) add(b sum, times int64) {
 }
 
 // steps is what a list of steps costs that runs so often in all, once. Between what a rank gets from the one before it
-// and what it sends to the next, all others wait.
-func (p *predictor) steps(f *abi.Function, index int, steps []abi.Step, depth int, times int64) sum {
+// and what it sends to the next, all others wait. The next run of a loop has the buffers handed on.
+func (p *predictor) steps(f *abi.Function, index int, steps []abi.Step, handed []int, depth int, times int64) sum {
 	all := sum{ranks: make([]Traffic, p.Ranks)}
 	inOrder := int64(1)
 	for i := range steps {
@@ -196,7 +196,7 @@ func (p *predictor) steps(f *abi.Function, index int, steps []abi.Step, depth in
 				p.memory = max(p.memory, m.memory)
 				one = sum{ranks: m.ranks, atMost: m.atMost, time: p.message(s.Host.Name, m)}
 				if sent := one.time.Total(); sent > 0 {
-					row.Hidden = min(p.hidden(f, steps, i), sent)
+					row.Hidden = min(p.hidden(f, steps, handed, i), sent)
 					one.time = Time{}.plus(one.time, 1-row.Hidden/sent)
 					p.hides += float64(times) * row.Hidden
 				}
@@ -216,15 +216,15 @@ func (p *predictor) steps(f *abi.Function, index int, steps []abi.Step, depth in
 			}
 			guessed := !known || s.Loop.Until >= 0
 			p.guessed = p.guessed || guessed
-			body := p.steps(f, index, s.Loop.Body, depth+1, times*n)
+			body := p.steps(f, index, s.Loop.Body, s.Loop.Handed(), depth+1, times*n)
 			all.add(body, n)
 			p.rows[at].Guessed = guessed
 			p.rows[at].Time = Time{}.plus(body.time, float64(n))
 			continue
 		case s.If != nil:
 			p.rows = append(p.rows, row)
-			then := p.steps(f, index, s.If.Then, depth+1, times)
-			other := p.steps(f, index, s.If.Else, depth+1, times)
+			then := p.steps(f, index, s.If.Then, nil, depth+1, times)
+			other := p.steps(f, index, s.If.Else, nil, depth+1, times)
 			all.add(p.either(then, other), 1)
 			continue
 		case s.Call != nil:
@@ -279,9 +279,10 @@ func (p *predictor) launch(l *abi.Launch) Time {
 
 // hidden is how long the kernels take that run while exchange i is on its way: those that follow and touch nothing of
 // it, and the next one between its edges (Note [Halves] in runtime).
-func (p *predictor) hidden(f *abi.Function, steps []abi.Step, i int) float64 {
+func (p *predictor) hidden(f *abi.Function, steps []abi.Step, handed []int, i int) float64 {
 	h := steps[i].Host
-	if h.Name != exchange.Halo.Name && (h.Name != exchange.Gather.Name || !parts.GathersApart(p.Ranks)) {
+	apart := h.Name == exchange.Gather.Name && parts.GathersApart(p.Ranks, h.Flag("apart"))
+	if h.Name != exchange.Halo.Name && !apart {
 		return 0
 	}
 	touches := func(l *abi.Launch) bool {
@@ -291,8 +292,12 @@ func (p *predictor) hidden(f *abi.Function, steps []abi.Step, i int) float64 {
 	for ; next < len(steps) && steps[next].Launch != nil && !touches(steps[next].Launch); next++ {
 		time += p.launch(steps[next].Launch).Total()
 	}
-	if !slices.ContainsFunc(steps[next:], func(s abi.Step) bool { return touches(s.Launch) }) {
+	if !slices.ContainsFunc(steps[next:], func(s abi.Step) bool { return touches(s.Launch) }) &&
+		!slices.ContainsFunc(h.Out, func(b int) bool { return slices.Contains(handed, b) }) {
 		return 0 // it is waited for at once
+	}
+	if next == len(steps) {
+		return time
 	}
 	if l := steps[next].Launch; l != nil && l.Tasks == 0 {
 		n := extent(l.Outer)

@@ -115,7 +115,9 @@ var _ = exchangeOp(Gather, ir.OpDef{
 	Example: "replicate(reshard([1, 2, 3], 0)) == [1, 2, 3]",
 	Arity:   1,
 	Summary: "The parts of all ranks, one after the other along an axis.",
-	Attrs:   []ir.AttrDef{attrAxis, attrExtent, attrBlock},
+	Attrs: []ir.AttrDef{attrAxis, attrExtent, attrBlock,
+		{Name: "apart", Kind: ir.AttrFlag, Optional: true,
+			Doc: "by messages on any number of ranks, as kernels run meanwhile"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		axis := attrs[0].(int64)
 		if err := cutAxis("all_gather", args[0], axis); err != nil {

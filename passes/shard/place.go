@@ -335,27 +335,30 @@ func (p *placement) product(op *ir.Op) {
 	a, b := op.Args[0], op.Args[1]
 	r := a.Type.Rank()
 	i, j := p.of(a), p.of(b)
-	refuse := func() {
-		help := "`replicate(x)` gathers a factor"
-		if op.Def == ops.Matmul && a.Type.Elem.IsFloat() {
-			help = "`@[split=n]` has an order that ranks can share, and `replicate(x)` gathers a factor"
-		}
-		p.fail(op, help, "the product adds along the axis that a factor is cut along: %s and %s",
-			typed(a.Type, i), typed(b.Type, j))
-		p.results(op, whole)
+	free, k := func(axis int) bool { return axis == whole || axis >= r-2 }, func(axis, of int) bool {
+		return axis == whole || axis == of
 	}
 	switch {
-	case i == r-2 && (j == whole || j >= r-2): // the right factor is gathered
+	case i == r-2 && free(j): // all of the right factor is gathered
 		p.results(op, i)
-	case j == r-1 && i == whole:
+	case j == r-1 && free(i):
 		p.results(op, j)
 	case i < r-2 && j < r-2 && (i == j || i == whole || j == whole):
 		p.results(op, max(i, j))
-	case (i == r-1 || i == whole) && (j == r-2 || j == whole) &&
-		(p.checked || op.Def == ops.SplitMatmul || !a.Type.Elem.IsFloat()):
-		p.results(op, whole) // blocks that ranks share, or exact in any order
-	default:
-		refuse()
+	case k(i, r-1) && k(j, r-2):
+		p.results(op, whole)
+		// Else ranks share blocks, or any order does.
+		if !p.checked && op.Def != ops.SplitMatmul && a.Type.Elem.IsFloat() {
+			p.fail(op, "`@[split=n]` has an order that ranks can share, and `replicate(x)` gathers a factor",
+				"the product adds along the axis that a factor is cut along: %s and %s", typed(a.Type, i),
+				typed(b.Type, j))
+		}
+	default: // one is cut along a batch
+		p.results(op, whole)
+		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts the other one so, too, and `replicate(x)` gathers a factor",
+			min(i, j)),
+			"the factors of %s are cut along different axes: %s and %s", op.Def.Quoted(), typed(a.Type, i),
+			typed(b.Type, j))
 	}
 }
 

@@ -20,9 +20,9 @@ func (w *rewriter) product(op *ir.Op) {
 			w.exactProduct(op)
 		}
 	case r - 2:
-		w.emit(op, []*ir.Value{w.part(a, to), w.whole(b)}, attrsOf(op), nil)
+		w.byPieces(op, w.part(a, to), b, r-1)
 	case r - 1:
-		w.emit(op, []*ir.Value{w.whole(a), w.part(b, to)}, attrsOf(op), nil)
+		w.byPieces(op, w.part(b, to), a, r-2)
 	default:
 		w.along(op, to, attrsOf(op))
 	}

@@ -122,6 +122,11 @@ func try(m *ir.Module, bind map[string]int64, input []*ir.Array, r *rand.Rand, c
 	f := c.Func("f")
 	scattered(r, f)
 	counts["repaired"] += shard.Repair(f)
+	return onRanks(c, bind, input, want, failed, counts)
+}
+
+// onRanks compares what a program whose values are cut gives on several numbers of ranks with what it is to give.
+func onRanks(c *ir.Module, bind map[string]int64, input, want []*ir.Array, failed error, counts map[string]int) error {
 	for _, size := range []int{1, 2, 3, 4, 7} {
 		comms, e := mesh.Local(size)
 		if e != nil {

@@ -164,7 +164,7 @@ var latencyBytes int64 = 32 << 10
 
 // gatherCost is how many bytes a rank moves for all of an axis that is cut, whose elements have size bytes each.
 func (w *rewriter) gatherCost(b parts.Blocks, size int64) int64 {
-	return b.Extent*size + latencyBytes*parts.GatherRounds(w.ranks.Size)
+	return b.Extent*size + latencyBytes*parts.GatherRounds(w.ranks.Size, false)
 }
 
 // scatterCost is how many bytes it moves by reduceScatter.

@@ -127,6 +127,15 @@ type Loop struct {
 	Device *DeviceLoop // how all of it is one launch on a device; nil when it is not
 }
 
+// Handed is the buffers that a run writes for the next one.
+func (l *Loop) Handed() []int {
+	var out []int
+	for _, p := range l.Swap {
+		out = append(out, p[1])
+	}
+	return out
+}
+
 // Call runs Funcs[Func] with fresh buffers; results are copied into Out.
 type Call struct {
 	Func int
@@ -159,6 +168,9 @@ func (h *HostCall) Int(name string) int64 {
 	}
 	return n
 }
+
+// Flag is an attribute that is there or not.
+func (h *HostCall) Flag(name string) bool { return h.Attrs[name] == "true" }
 
 // Ints is an attribute that is several integers.
 func (h *HostCall) Ints(name string) []int64 {

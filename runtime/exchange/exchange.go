@@ -128,12 +128,13 @@ func Gather(c cluster.Comm, l Layout, part, whole []byte) error {
 const mostApart = 16
 
 // GathersApart reports whether so many ranks gather in halves, between which kernels run. It follows from their number
-// alone, since all have to gather in the same way, and kernels that run meanwhile may differ from rank to rank.
-func GathersApart(ranks int) bool { return ranks <= mostApart }
+// and from whether all are asked to, since all have to gather in the same way, and kernels that run meanwhile may
+// differ from rank to rank.
+func GathersApart(ranks int, asked bool) bool { return ranks <= mostApart || asked }
 
 // GatherRounds is how many messages follow each other until every rank has all parts.
-func GatherRounds(ranks int) int64 {
-	if GathersApart(ranks) {
+func GatherRounds(ranks int, apart bool) int64 {
+	if GathersApart(ranks, apart) {
 		return int64(ranks - 1)
 	}
 	return int64(bits.Len(uint(ranks - 1)))

@@ -107,3 +107,39 @@ func TestManyRanks(t *testing.T) {
 		t.Errorf("%d exchanges have halves on %d ranks", n, ranks)
 	}
 }
+
+// TestPieces: the pieces of a factor are sent in halves by any number of ranks.
+func TestPieces(t *testing.T) {
+	const source = `pub fn f[N, K, M](a: f32[N, K] sharded(0), b: f32[K, M] sharded(0)) -> f32[N, M] sharded(0) = a @ b`
+	p := program{"", source, [][]int64{{36, 720}, {720, 896}}}
+	input := p.input()
+	want, err := outcome(source, input, engine.Options{Backend: heal.Interp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ranks, pieces := range map[int]int64{2: 4, 18: 4} {
+		comms, err := heal.LocalCluster(ranks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var begun atomic.Int64
+		for k := range comms {
+			comms[k] = halving{comms[k], &begun}
+		}
+		o := engine.Options{Threads: 1}
+		ways.Least.Set(&o)
+		call := func(o engine.Options) (*random.Outcome, error) { return outcome(source, input, o) }
+		for rank, got := range together(t, comms, o, call) {
+			if d := random.Diff(want, got); d != "" {
+				t.Errorf("rank %d of %d: %s", rank, ranks, d)
+			}
+		}
+		result := int64(0)
+		if ranks <= 16 { // the result is gathered in halves, too
+			result = 1
+		}
+		if n := begun.Load(); n != int64(ranks)*(pieces+result) {
+			t.Errorf("%d exchanges have halves on %d ranks", n, ranks)
+		}
+	}
+}

@@ -70,6 +70,15 @@ var programs = []program{
 	{"products",
 		`pub fn f[N, K, M](a: f32[N, K] sharded(0), b: f32[K, M] sharded(1)) -> (f32[N, M] sharded(0), f32[N, M] sharded(1)) =
     (a @ b, replicate(a) @ b)`, [][]int64{{50, 40}, {40, 30}}},
+	{"products by pieces", `pub fn f[N, K, M](a: f32[N, K] sharded(0), b: f32[K, M] sharded(0), c: f32[M, K] sharded(1), d: f32[K, N] sharded(1))
+    -> (f32[N, M] sharded(0), f32[N, M] sharded(0), f32[M, N] sharded(1), f16[N, M] sharded(0), i64[M, N] sharded(1)) = {
+    let e = reshard(b, 1);
+    let n = ((c * 100.0) as i64) @ ((d * 100.0) as i64);
+    (relu(a @ b), a @ e .+ 1.0, c @ d, (a as f16) @ (b as f16), n)
+}`, [][]int64{{12, 300}, {300, 801}, {801, 300}, {300, 12}}},
+	{"products of batches by pieces", `pub fn f[B, N, K, M](a: f32[B, N, K] sharded(1), b: f32[B, K, M] sharded(2), c: f32[B, M, K] sharded(2))
+    -> (f32[B, N, M] sharded(1), f32[B, M, M] sharded(2)) = (a @ b, c @ b)`,
+		[][]int64{{197, 5, 30}, {197, 30, 41}, {197, 41, 30}}},
 	{"a product by blocks", `pub fn f[N, K](a: f32[K, N] sharded(0), b: f32[K, 7] sharded(0)) -> f32[N, 7] =
     transpose(a) @[split = 32] b`, [][]int64{{3000, 4}, {3000, 7}}},
 	{"power iteration", `pub fn f[N](a: f32[N, N] sharded(0), v: f32[N]) -> f32[N] sharded(0) = iterate(10, v, |v| {
