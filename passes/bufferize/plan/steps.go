@@ -124,7 +124,13 @@ func (fn *function) host(op *ir.Op) {
 		fn.views[op.Result()] = h.Args[len(h.Args)-1]
 	} else {
 		for _, r := range op.Results {
-			h.Out = append(h.Out, fn.allocate(r))
+			i := fn.allocate(r)
+			h.Out = append(h.Out, i)
+			if fn.plan.Buffers[i].Kind == abi.Temp {
+				if _, chosen := fn.target[r]; !chosen {
+					fn.holds(r, i)
+				}
+			}
 		}
 	}
 	fn.step(abi.Step{Host: h})
