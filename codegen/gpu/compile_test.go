@@ -126,7 +126,8 @@ kernel @k(inplace y: i64[4, 8], in x: i64[8]) over %%0 in 0..4 {
 
 // TestTooOld: the versions of LLVM that make right code for some processor.
 func TestTooOld(t *testing.T) {
-	for version, want := range map[string]bool{"14.0.6": true, "15.0.7": true, "16.0.0": false, "19.1.7": false, "": true} {
+	for version, want := range map[string]bool{"14.0.6": true, "15.0.7": true, "16.0.0": false, "19.1.7": false,
+		"": true} {
 		if tooOld(version) != want {
 			t.Errorf("LLVM %q is too old: %v", version, !want)
 		}
