@@ -106,9 +106,10 @@ func (s *scope) interleave() *kernel.Directive {
 		return nil
 	}
 	w := max(s.Machine.VectorBits/8/b.widest, 4)
-	for _, p := range s.k.Params {
+	for i, p := range s.k.Params {
+		past := s.PastCaches(i)
 		// until a piece is whole lines
-		for p.Stream && int64(w)*b.N*int64(p.DType.Bytes())%LineBytes != 0 && w*b.widest < LineBytes {
+		for past && int64(w)*b.N*int64(p.DType.Bytes())%LineBytes != 0 && w*b.widest < LineBytes {
 			w *= 2
 		}
 	}

@@ -186,6 +186,38 @@ kernel @k(in b0: TYPE[1000], out b1: TYPE[1000]) over %0 in 0..1000 {
 	}
 }
 
+// TestPastCaches: a result goes past the caches, but where a kernel mostly writes and the profile keeps so many bytes.
+func TestPastCaches(t *testing.T) {
+	machine := machineOf("x86-64-v4")
+	machine.Profile = profile.Base().Clone()
+	machine.Profile.Stores.WrittenMost = 48 << 20
+	for _, c := range []struct {
+		in, out string
+		past    bool
+	}{
+		{"f32[2097152]", "f32[8388608]", false}, // 8 and 32 MiB
+		{"f32[2097152]", "f32[10485760]", false},
+		{"f32[2097152]", "f32[10485761]", true}, // more than 48 MiB
+		{"f32[3145728]", "f32[8388608]", true},  // 12 and 32
+		{"f32[8388608]", "f32[4194304]", true},
+		{"f32[N]", "f32[8388608]", true}, // the kernel asks
+	} {
+		k := parse(t, strings.NewReplacer("IN", c.in, "OUT", c.out).Replace(`kernels "m"[N]
+kernel @k(in b0: IN, out stream b1: OUT) over %0 in 0..1000 {
+  %1: f32 = load b0[%0]
+  store b1[%0], %1
+}
+`)).Kernels[0]
+		code := Code{Types: k.Types, Params: k.Params, Machine: machine}
+		s := For(k, machine, Options{})
+		streams := false
+		kernel.Directives(s.Directives).Walk(func(d *kernel.Directive) { streams = streams || d.Kind == "stream" })
+		if code.PastCaches(0) || code.PastCaches(1) != c.past || streams != c.past {
+			t.Errorf("%s and %s: past the caches %v, %v, want %v", c.in, c.out, code.PastCaches(1), streams, c.past)
+		}
+	}
+}
+
 // TestFewRows: a strip is as wide as the profile has it for few rows where there are few, and the caches hold them.
 func TestFewRows(t *testing.T) {
 	const text = `kernels "m"

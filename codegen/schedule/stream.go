@@ -3,8 +3,22 @@ package schedule
 import (
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
+	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 )
+
+// PastCaches reports that an output may go past the caches: the plan has marked it, and it is none that the processor
+// had better keep there. Where that is a question of extents that are not known, the kernel asks when it runs.
+func (c Code) PastCaches(param int) bool {
+	if !c.Params[param].Stream {
+		return false
+	}
+	all, written, known := transform.Moved(c.Params)
+	return !known || all > int64(c.Machine.Profile.Stores.WrittenMost) || Mostly*(all-written) > written
+}
+
+// Mostly is how many times as much a kernel writes as it reads that mostly writes.
+const Mostly = 3
 
 // Streams returns the stores of body that go past the caches when body is vectorised over v: those directly in
 // it, to neighbouring elements, at places that are known before the loop.
@@ -16,7 +30,7 @@ func (c Code) Streams(v kernel.Ref, body *kernel.Block) []*kernel.Store {
 	}
 	for _, s := range body.Stmts {
 		st, ok := s.(*kernel.Store)
-		if !ok || !c.Params[st.Param].Stream {
+		if !ok || !c.PastCaches(st.Param) {
 			continue
 		}
 		next := false

@@ -69,7 +69,7 @@ func (c Code) TranspositionOf(k *kernel.Kernel) (*Transposition, string) {
 		t.Widest, t.Narrowest = max(t.Widest, b), min(t.Narrowest, b)
 	}
 	for _, s := range t.Body {
-		if st, ok := s.(*kernel.Store); ok && t.Output == nil && k.Params[st.Param].Stream {
+		if st, ok := s.(*kernel.Store); ok && t.Output == nil && c.PastCaches(st.Param) {
 			t.Output, t.Back = st, int64(LineBytes/k.Params[st.Param].DType.Bytes())
 		}
 	}

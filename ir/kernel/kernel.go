@@ -97,6 +97,9 @@ type Param struct {
 	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
 }
 
+// OnlyWritten reports that the parameter is an output whose memory is somebody else's and is not read.
+func (p *Param) OnlyWritten() bool { return p.Out && !p.Work && !p.InPlace && !p.Local }
+
 // Buffers is the number of parameters for which a buffer is passed: all but local ones.
 func (k *Kernel) Buffers() int {
 	n := len(k.Params)

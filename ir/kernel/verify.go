@@ -145,7 +145,7 @@ func (v *verifier) kernel(k *Kernel) {
 		if b.Work && b.InPlace {
 			v.note(k, "buffer %s is both work memory and in place", b.Name)
 		}
-		if b.Stream && (!b.Out || b.Work || b.InPlace || b.Local) {
+		if b.Stream && !b.OnlyWritten() {
 			v.note(k, "buffer %s is streamed and no plain output", b.Name)
 		}
 		if b.Elems != nil && len(b.Elems) != len(b.Shape) {

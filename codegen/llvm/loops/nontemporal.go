@@ -167,9 +167,9 @@ func raggedRows(g *emit.Func, lo, hi value.Value, stores []*kernel.Store) bool {
 }
 
 // Pays asks at run time whether the buffers are large enough for streaming stores. It is nil where their sizes are
-// known, because the plan has compared them then.
+// known, because the plan has compared them then, and schedule.Code.PastCaches.
 func Pays(g *emit.Func, output int) value.Value {
-	sum, known := value.Value(build.Int(build.I64, 0)), true
+	sum, written, known := value.Value(build.Int(build.I64, 0)), value.Value(build.Int(build.I64, 0)), true
 	var bytes value.Value
 	for i, p := range g.Params {
 		n := value.Value(build.Int(build.I64, int64(p.DType.Bytes())))
@@ -183,11 +183,20 @@ func Pays(g *emit.Func, output int) value.Value {
 			bytes = n
 		}
 		sum = g.Add(sum, n)
+		if p.OnlyWritten() {
+			written = g.Add(written, n)
+		}
 	}
 	if known {
 		return nil
 	}
-	big := g.Cur.NewICmp(enum.IPredSGE, sum, build.Int(build.I64, int64(profile.Base().Plan.StreamTraffic)))
+	big := value.Value(g.Cur.NewICmp(enum.IPredSGE, sum,
+		build.Int(build.I64, int64(profile.Base().Plan.StreamTraffic))))
+	if most := g.Machine.Profile.Stores.WrittenMost; most > profile.Base().Plan.StreamTraffic {
+		read := g.Mul(g.Cur.NewSub(sum, written), build.Int(build.I64, schedule.Mostly))
+		big = g.Cur.NewAnd(big, g.Cur.NewOr(g.Cur.NewICmp(enum.IPredSGT, sum, build.Int(build.I64, int64(most))),
+			g.Cur.NewICmp(enum.IPredSGT, read, written)))
+	}
 	return g.Cur.NewAnd(big, g.Cur.NewICmp(enum.IPredSGE, bytes,
 		build.Int(build.I64, int64(profile.Base().Plan.StreamOutput))))
 }
@@ -230,7 +239,7 @@ func nonTemporal(g *emit.Func, st *lir.InstStore, bytes int) {
 func Fence(g *emit.Func) {
 	var streamed value.Value
 	for i := range g.Params {
-		if !g.Params[i].Stream {
+		if !g.Code().PastCaches(i) {
 			continue
 		}
 		big := Pays(g, i)

@@ -72,7 +72,7 @@ func InterleaveLoops(g *emit.Func, kernel *schedule.Interleave, d *kernel.Direct
 // lines for each vector.
 func interleaveStreams(g *emit.Func, b *interleave) (out []*kernel.Store) {
 	for _, s := range b.Body.Stmts {
-		if st, ok := s.(*kernel.Store); ok && g.Params[st.Param].Stream {
+		if st, ok := s.(*kernel.Store); ok && g.Code().PastCaches(st.Param) {
 			if int64(b.w)*b.N*int64(g.Params[st.Param].DType.Bytes())%loops.LineBytes != 0 {
 				return nil
 			}

@@ -37,6 +37,7 @@ type Prefetch struct {
 // Stores is about stores past the caches.
 type Stores struct {
 	LeastVectors int
+	WrittenMost  int
 }
 
 // Rows is about rows that go side by side.

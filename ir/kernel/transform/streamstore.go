@@ -22,8 +22,28 @@ func StreamStores(k *kernel.Kernel) {
 		p := &k.Params[i]
 		n, known := sizeBytes(p)
 		large := n >= int64(profile.Base().Plan.StreamOutput) || !known
-		p.Stream = large && p.Out && !p.Work && !p.InPlace && !p.Local
+		p.Stream = large && p.OnlyWritten()
 	}
+}
+
+// Moved is the size of the buffers of a kernel, at most 2^62, and of those of them that it only writes; not known where
+// one depends on shape parameters. Its own memory does not count.
+func Moved(params []kernel.Param) (all, written int64, known bool) {
+	for i := range params {
+		p := &params[i]
+		if p.Work || p.Local {
+			continue
+		}
+		n, ok := sizeBytes(p)
+		if !ok {
+			return 0, 0, false
+		}
+		all = min(all+n, 1<<62)
+		if p.OnlyWritten() {
+			written = min(written+n, 1<<62)
+		}
+	}
+	return all, written, true
 }
 
 // sizeBytes is the size of a buffer, at most 2^61; 0 and false when it depends on shape parameters.

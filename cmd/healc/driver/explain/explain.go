@@ -20,6 +20,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
+	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
 	"healc/codegen/target/tuned"
@@ -84,7 +85,7 @@ func hearFusion(e *driver.Emit) *strings.Builder {
 
 func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explanation, error) {
 	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km,
-		kernels: map[string]*kernel.Kernel{}}
+		kernels: map[string]*kernel.Kernel{}, machine: target.Machine{Profile: profile.Base()}}
 	for _, f := range e.Module().Program().Funcs {
 		x.files[f.Loc.File.Name] = f.Loc.File
 	}
@@ -101,7 +102,10 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 		if e.Schedule {
 			x.scheduled = gpu.Scheduled(km, arch)
 		}
-	} else if e.Schedule {
+		return x, nil
+	}
+	x.machine = target.MachineOf(e.Opts.Target)
+	if e.Schedule {
 		if e.Opts.Target.CPU != "" {
 			if err := llvm.CheckProcessor(e.Opts.Target); err != nil {
 				return nil, err
@@ -112,13 +116,14 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 			return nil, err
 		}
 		x.tuned = e.Opts.Tuned.Use(km, tuned.ProcessorOf(e.Opts.Target)).Entries
-		x.scheduled = llvm.Scheduled(km, target.MachineOf(e.Opts.Target), sets)
+		x.scheduled = llvm.Scheduled(km, x.machine, sets)
 	}
 	return x, nil
 }
 
 type explanation struct {
 	w         *bufio.Writer
+	machine   target.Machine        // the processor; on a GPU only its profile, that of any
 	home      string                // the file that is explained
 	files     map[string]*diag.File // those that its functions stand in, by name
 	km        *kernel.Module
@@ -129,6 +134,11 @@ type explanation struct {
 	scheduled *kernel.Module          // with the schedules for a processor; nil when nobody asks
 	tuned     map[string]*tuned.Entry // what was measured about kernels, by their names
 	forms     map[string]string       // how each of them is mapped to a grid, by its name: gpu.KernelForms
+}
+
+// code has what a schedule of a kernel is made by.
+func (x *explanation) code(k *kernel.Kernel) schedule.Code {
+	return schedule.Code{Types: k.Types, Params: k.Params, Machine: x.machine}
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -343,7 +353,7 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	for i, p := range k.Params[:k.Buffers()] {
 		if p.Out {
 			name := x.names[l.Args[i]]
-			if p.Stream && c.writes[i].isNumber() { // else the kernel decides when it runs
+			if x.code(k).PastCaches(i) && c.writes[i].isNumber() { // else the kernel decides when it runs
 				name += ", past the caches"
 			}
 			writes = append(writes, name)

@@ -19,6 +19,7 @@ var experiments = []experiment{
 	{[]string{"prefetch.two_inputs"}, []int{0, 8, 24, 64, 1000}, []string{"dot", "chain"}},
 	{[]string{"transpose.ahead"}, []int{64, 256, 512, 1024, 2048}, []string{"transposed", "transposed_sum"}},
 	{[]string{"ntt.words"}, []int{0, 1}, []string{"transforms"}},
+	{[]string{"stores.written_most"}, []int{0, 48 << 20, 96 << 20}, []string{"digits_40", "digits_80"}},
 	{[]string{"rows.many", "rows.some"}, []int{2, 4, 8, 16}, []string{"shared_row"}},
 	{[]string{"loops.speculated"}, []int{1, 2, 4, 8}, []string{"near_sin", "near_modmul"}},
 	{[]string{"columns.strip_bytes"}, []int{4096, 8192, 16384, 32768, 65536},

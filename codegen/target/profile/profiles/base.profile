@@ -10,6 +10,7 @@ prefetch.gathered = 16384
 prefetch.gathered_rows = 64
 
 stores.least_vectors = 8
+stores.written_most = 0
 
 rows.shared_least = 8192
 rows.many = 8

@@ -3,6 +3,7 @@ like = zen4
 processors = znver5
 identify = AuthenticAMD 26
 otherwise = AuthenticAMD avx512_vp2intersect
+stores.written_most = 50331648
 loops.fours_most = 60
 matmul.vector_along = 256
 matmul.vector_lines = 16
