@@ -32,14 +32,17 @@ const (
 	ShardPositions
 	// ShardProduct: rows of the left, columns of the right and batches are cut; the other factor is gathered by pieces.
 	ShardProduct
+	// ShardBlocks is ShardProduct for an order that goes by blocks of the axis that is added along, which ranks share.
+	ShardBlocks
 	// ShardFold: the state goes from rank to rank, in order, and the last is sent to all.
 	ShardFold
 	// ShardScan: the state goes from rank to rank, in order.
 	ShardScan
 	// ShardRows: rows that lie whole on one rank are computed there. Rows that are cut are brought to whole ones, and
-	// the results back, or gathered if there is one row.
+	// the results back, or gathered if there is one row. Stages of a transform which leave a rest that is not 1 have
+	// rows along two axes, that of the rest and the one behind it.
 	ShardRows
-	// ShardChannels is ShardRows where other operands have a row for each channel.
+	// ShardChannels is rows as well, along one axis, where other operands have a row for each channel.
 	ShardChannels
 	// ShardSort: rows that lie whole on one rank are sorted there. Of rows that are cut each rank gets what belongs
 	// into its block of the sorted row.
@@ -65,6 +68,8 @@ const (
 	ShardLoop
 	// ShardSource: made on every rank, of its part alone where only that is used.
 	ShardSource
+	// ShardLoaded: every rank reads its part alone of what is used for nothing but to be cut, and else all of it.
+	ShardLoaded
 	// ShardOutput: gathered, and printed by rank 0.
 	ShardOutput
 	// ShardWritten: every rank writes its own part.
@@ -75,8 +80,12 @@ const (
 	ShardWhole
 	// ShardExpanded: rewritten into other operations before.
 	ShardExpanded
-	// ShardMark: says how its operand is cut.
+	// ShardMark: cuts its operand along its axis.
 	ShardMark
+	// ShardWithout: gathers its operand.
+	ShardWithout
+	// ShardAs: cuts its first operand as the second one is, of which it is the derivative.
+	ShardAs
 )
 
 var shardingTexts = [...]struct{ name, text string }{
@@ -94,6 +103,8 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardPositions: {"positions", "The extreme of each part and its position are gathered."},
 	ShardProduct: {"products", "Rows of the left or columns of the right are cut. Where the other factor is, too, it " +
 		"is gathered, in pieces while the product computes."},
+	ShardBlocks: {"products by blocks", "As products. Of factors that are cut along the axis that is added along, the " +
+		"results of blocks are gathered as those of chunks are."},
 	ShardFold: {"in order, to one", "The state goes from rank to rank, and the last one to all."},
 	ShardScan: {"in order", "The state goes from rank to rank."},
 	ShardRows: {"rows", "Rows that lie on one rank are computed there. Rows that are cut are brought to ranks, and " +
@@ -115,14 +126,21 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardBranch: {"choices", "All ranks take the same arm."},
 	ShardLoop:   {"loops", "The state stays cut from step to step."},
 	ShardSource: {"sources", "Every rank makes its own part."},
+	ShardLoaded: {"files that are read", "Every rank reads its own part of what is used for nothing but to be cut, " +
+		"and else all of it."},
 	ShardOutput: {"output", "Gathered, and printed by rank 0."},
 	ShardWritten: {"files", "Every rank writes its own part. Where that would be many short runs of bytes, all ranks " +
 		"send to all, so that each has whole rows to write."},
 	ShardState:    {"states", "Every rank writes its own part, and reads it."},
 	ShardWhole:    {"whole", "Operands are never cut."},
 	ShardExpanded: {"expanded", "As the operations that it is made of."},
-	ShardMark:     {"marks", "Cuts its operand, or exchanges all parts with all ranks, or gathers them."},
+	ShardMark:     {"cut", "Nothing of what every rank has. Of what is cut along another axis all ranks send to all."},
+	ShardWithout:  {"gathered", "All parts are sent to all ranks."},
+	ShardAs:       {"cut as another", "As cut, or gathered."},
 }
+
+// Marks reports that an operation of the rule says how its operand is cut, whatever that is.
+func (r ShardingRule) Marks() bool { return r == ShardMark || r == ShardWithout || r == ShardAs }
 
 // String is the word for the rule in tables.
 func (r ShardingRule) String() string { return shardingTexts[r].name }

@@ -31,7 +31,7 @@ func shardingRules() string {
 	}
 	var b strings.Builder
 	b.WriteString("| operations | what is sent |\n|---|---|\n")
-	for r := ir.ShardElements; r <= ir.ShardMark; r++ {
+	for r := ir.ShardElements; r <= ir.ShardAs; r++ {
 		names := by[r]
 		if len(names) == 0 {
 			names = inner[r]

@@ -120,7 +120,7 @@ func printedScalar(t types.DType, bits uint64) string {
 var LoadNpy = ir.Declare("load_npy")
 var _ = ir.Define(LoadNpy, ir.OpDef{
 	Class: ir.Host, Surface: "load_npy", Arity: 1, Traits: ir.Effect | ir.Files,
-	Sharding: ir.ShardSource,
+	Sharding: ir.ShardLoaded,
 	Brackets: "type, d1, d2, ...",
 	Params: []ir.Param{
 		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},

@@ -273,7 +273,7 @@ const (
 var SplitMatmul = ir.Declare("split_matmul")
 var _ = ir.Define(SplitMatmul, ir.OpDef{
 	Class: ir.Contract, Arity: 2,
-	Sharding: ir.ShardProduct,
+	Sharding: ir.ShardBlocks,
 	Summary: "Matrix product whose k is cut into blocks of `split` steps. Each block is a chain of fma from +0; " +
 		"their results are added in order by groups of 256, and the sums of groups likewise. f16 and bf16 are " +
 		"computed in f32, each block in the order of `@`, and rounded once; integers wrap.",

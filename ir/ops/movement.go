@@ -645,7 +645,7 @@ var _ = ir.Define(Shard, ir.OpDef{
 var Replicate = ir.Declare("replicate")
 var _ = ir.Define(Replicate, ir.OpDef{
 	Class: ir.Reindex, Surface: "replicate", Arity: 1, Traits: ir.View | ir.Cheap,
-	Sharding: ir.ShardMark,
+	Sharding: ir.ShardWithout,
 	Reads:    readsAll,
 	Params:   []ir.Param{{Name: "x"}},
 	Summary:  "The operand, which each rank has, whole.",
@@ -668,7 +668,7 @@ var _ = ir.Define(Replicate, ir.OpDef{
 // is nothing, as they are.
 var ShardAs = ir.Declare("shard_as")
 var _ = ir.Define(ShardAs, ir.OpDef{
-	Class: ir.Reindex, Arity: 2, Traits: ir.View | ir.Cheap, Sharding: ir.ShardMark,
+	Class: ir.Reindex, Arity: 2, Traits: ir.View | ir.Cheap, Sharding: ir.ShardAs,
 	Reads:   func(_ *ir.Op, i int) bool { return i == 0 },
 	Summary: "The first operand, of which each rank has the same part as of the second.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {

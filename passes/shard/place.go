@@ -86,7 +86,7 @@ func (p *placement) says(b *ir.Block) bool {
 	says, known := p.marks[b]
 	if !known {
 		says = slices.ContainsFunc(b.Ops, func(op *ir.Op) bool {
-			return op.Def.Sharding == ir.ShardMark || p.marked(op)
+			return op.Def.Sharding.Marks() || p.marked(op)
 		})
 		p.marks[b] = says
 	}
@@ -157,7 +157,7 @@ func (p *placement) common(op *ir.Op, vs ...*ir.Value) int {
 
 // op finds how the results of op are cut.
 func (p *placement) op(op *ir.Op) {
-	if !p.cut(op) && op.Def.Sharding != ir.ShardMark && !p.marked(op) {
+	if !p.cut(op) && !op.Def.Sharding.Marks() && !p.marked(op) {
 		p.results(op, whole)
 		return
 	}
@@ -183,7 +183,7 @@ func (p *placement) op(op *ir.Op) {
 		p.read(op)
 	case ir.ShardReduce, ir.ShardAnyOrder, ir.ShardPositions:
 		p.reduce(op)
-	case ir.ShardProduct:
+	case ir.ShardProduct, ir.ShardBlocks:
 		p.product(op)
 	case ir.ShardFold, ir.ShardScan:
 		p.carry(op)
@@ -203,7 +203,7 @@ func (p *placement) op(op *ir.Op) {
 		p.branch(op)
 	case ir.ShardLoop:
 		p.loop(op)
-	case ir.ShardSource, ir.ShardOutput, ir.ShardWritten:
+	case ir.ShardSource, ir.ShardLoaded, ir.ShardOutput, ir.ShardWritten:
 		p.results(op, whole)
 	case ir.ShardState:
 		for i, r := range op.Results {
@@ -214,6 +214,10 @@ func (p *placement) op(op *ir.Op) {
 		}
 	case ir.ShardMark:
 		p.mark(op)
+	case ir.ShardWithout:
+		p.results(op, whole)
+	case ir.ShardAs:
+		p.results(op, p.of(op.Args[1]))
 	case ir.ShardExpanded:
 		p.fail(op, "", "%s of a sharded tensor needs extents that are known when the program is compiled",
 			op.Def.Quoted())
@@ -222,16 +226,8 @@ func (p *placement) op(op *ir.Op) {
 	}
 }
 
-// mark is what a type, `reshard` or `replicate` says.
+// mark is what a type or `reshard` says.
 func (p *placement) mark(op *ir.Op) {
-	switch op.Def {
-	case ops.Replicate:
-		p.results(op, whole)
-		return
-	case ops.ShardAs: // a derivative, which is cut as what it is the derivative by
-		p.results(op, p.of(op.Args[1]))
-		return
-	}
 	x, axis := op.Args[0], int(op.Int("axis"))
 	if have := p.of(x); op.Flag("declared") && have != whole && have != axis {
 		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it along axis %d: every rank sends to every other", axis, axis),
@@ -246,13 +242,16 @@ func (p *placement) read(op *ir.Op) {
 	x, axes := op.Args[0], op.Ints("axes")
 	s := p.of(x)
 	switch {
-	case op.Type().Rank() < x.Type.Rank():
+	case drops(op):
 		s = without(axes, s)
 	case slices.Contains(axes, int64(s)):
 		s = whole
 	}
 	p.results(op, s)
 }
+
+// drops reports that a read gives one element of each axis that it has a position on, and drops these axes.
+func drops(op *ir.Op) bool { return op.Type().Rank() < op.Args[0].Type.Rank() }
 
 // without is axis s of what is left where these axes are dropped: whole where it is one of them.
 func without(axes []int64, s int) int {
@@ -348,7 +347,7 @@ func (p *placement) product(op *ir.Op) {
 	case k(i, r-1) && k(j, r-2):
 		p.results(op, whole)
 		// Else ranks share blocks, or any order does.
-		if !p.checked && op.Def != ops.SplitMatmul && a.Type.Elem.IsFloat() {
+		if !p.checked && op.Def.Sharding != ir.ShardBlocks && a.Type.Elem.IsFloat() {
 			p.fail(op, "`@[split=n]` has an order that ranks can share, and `replicate(x)` gathers a factor",
 				"the product adds along the axis that a factor is cut along: %s and %s", typed(a.Type, i),
 				typed(b.Type, j))
@@ -483,14 +482,9 @@ func (p *placement) cutLater(v *ir.Value, axis int) bool {
 	}
 	switch op := uses[0].Op; op.Def.Sharding {
 	case ir.ShardMark:
-		to := whole
-		switch op.Def {
-		case ops.Shard:
-			to = int(op.Int("axis"))
-		case ops.ShardAs:
-			to = p.of(op.Args[1])
-		}
-		return to == axis && op.Args[0] == v
+		return int(op.Int("axis")) == axis
+	case ir.ShardAs:
+		return p.of(op.Args[1]) == axis && op.Args[0] == v
 	case ir.ShardReshape:
 		axis = beginning(v.Type.Shape, op.Type().Shape, axis)
 		return axis != whole && p.cutLater(op.Result(), axis)
@@ -503,7 +497,7 @@ func (p *placement) cutLater(v *ir.Value, axis int) bool {
 // inner refuses marks in functions that are evaluated for each element.
 func (p *placement) inner(op *ir.Op, region *ir.Block) {
 	ir.Walk(region, func(in *ir.Op) {
-		if in.Def.Sharding == ir.ShardMark {
+		if in.Def.Sharding.Marks() {
 			p.fail(in, "say it of the result", "a value inside of the function of %s cannot be sharded",
 				op.Def.Quoted())
 		}

@@ -16,7 +16,7 @@ func (w *rewriter) rows(op *ir.Op) {
 	s := w.of(op.Results[0])
 	axis := int(op.Int("axis"))
 	row := []int{axis}
-	if op.Def == ops.FourierRows && op.Int("rest") > 1 {
+	if op.Def.Sharding == ir.ShardRows && op.Int("rest") > 1 {
 		row = append(row, axis-1)
 	}
 	along := s

@@ -76,7 +76,7 @@ func Run(m *ir.Module, ranks Ranks) error {
 // Says reports whether a function says how a tensor is cut.
 func Says(f *ir.Func) bool {
 	says := false
-	ir.Walk(f.Body, func(op *ir.Op) { says = says || op.Def.Sharding == ir.ShardMark })
+	ir.Walk(f.Body, func(op *ir.Op) { says = says || op.Def.Sharding.Marks() })
 	return says
 }
 
@@ -102,10 +102,10 @@ func declared(v *ir.Value) bool {
 	switch {
 	case v.Def == nil:
 		return false
-	case v.Def.Def == ops.If:
+	case v.Def.Def.Sharding == ir.ShardBranch:
 		return declared(v.Def.Regions[0].Yields[v.Index]) && declared(v.Def.Regions[1].Yields[v.Index])
 	}
-	return v.Def.Def == ops.Shard
+	return v.Def.Def.Sharding == ir.ShardMark
 }
 
 // rewriter writes the program of a rank.
@@ -321,7 +321,7 @@ func (w *rewriter) cutOut(x *ir.Value, axis int, b parts.Blocks) *ir.Value {
 				args[i] = w.cutOut(a, axis, b)
 			}
 			return w.b.EmitOp(op.Def, attrsOf(op), args, nil).Result()
-		case op.Def == ops.Broadcast:
+		case op.Def.Sharding == ir.ShardBroadcast:
 			from := op.Args[0]
 			k := axis - (x.Type.Rank() - from.Type.Rank())
 			if k >= 0 && !from.Type.Shape[k].IsConst(1) {
@@ -508,13 +508,13 @@ func (w *rewriter) along(op *ir.Op, axis int, attrs ir.A) {
 
 // op writes what becomes of an operation.
 func (w *rewriter) op(op *ir.Op) {
-	if op.Def == ops.LoadNpy {
+	if op.Def.Sharding == ir.ShardLoaded {
 		if axis, ok := w.loads[op.Result()]; ok {
 			w.loadPart(op, axis)
 			return
 		}
 	}
-	if !w.cut(op) && op.Def.Sharding != ir.ShardMark && !w.marked(op) {
+	if !w.cut(op) && !op.Def.Sharding.Marks() && !w.marked(op) {
 		w.copied(op)
 		return
 	}
@@ -537,7 +537,7 @@ func (w *rewriter) op(op *ir.Op) {
 		w.reduce(op)
 	case ir.ShardPositions:
 		w.extreme(op)
-	case ir.ShardProduct:
+	case ir.ShardProduct, ir.ShardBlocks:
 		w.product(op)
 	case ir.ShardFold, ir.ShardScan:
 		w.carry(op)
@@ -563,7 +563,7 @@ func (w *rewriter) op(op *ir.Op) {
 		w.savePart(op)
 	case ir.ShardState:
 		w.state(op)
-	case ir.ShardMark:
+	case ir.ShardMark, ir.ShardWithout, ir.ShardAs:
 		w.mark(op)
 	default:
 		w.copied(op)
@@ -574,8 +574,8 @@ func (w *rewriter) op(op *ir.Op) {
 func (w *rewriter) findLoads() {
 	w.loads = map[*ir.Value]int{}
 	for v, uses := range w.uses {
-		if v.Def != nil && v.Def.Def == ops.LoadNpy && len(uses) == 1 && uses[0].Op != nil &&
-			uses[0].Op.Def == ops.Shard && w.of(uses[0].Op.Result()) != whole {
+		if v.Def != nil && v.Def.Def.Sharding == ir.ShardLoaded && len(uses) == 1 && uses[0].Op != nil &&
+			uses[0].Op.Def.Sharding == ir.ShardMark && w.of(uses[0].Op.Result()) != whole {
 			w.loads[v] = w.of(uses[0].Op.Result())
 		}
 	}

@@ -149,16 +149,16 @@ func (w *rewriter) sortEnds(op *ir.Op) bool {
 
 // readAlong is the elements of an axis that are read by a slice, or at a position that is known.
 func readAlong(op *ir.Op, axis int) (lo, hi int64, ok bool) {
-	switch op.Def {
-	case ops.Slice:
+	switch op.Def.Sharding {
+	case ir.ShardSlice:
 		first, step, n := literal(op.Dims("starts")[axis]), op.Ints("steps")[axis], literal(op.Dims("shape")[axis])
 		if n == 0 {
 			return 0, 0, true
 		}
 		last := first + (n-1)*step
 		return min(first, last), max(first, last) + 1, true
-	case ops.Index:
-		if k := slices.Index(op.Ints("axes"), int64(axis)); k >= 0 {
+	case ir.ShardRead:
+		if k := slices.Index(op.Ints("axes"), int64(axis)); k >= 0 && drops(op) {
 			at, known := constant(op.Args[1+k])
 			return at, at + 1, known && at >= 0 && at < literal(op.Args[0].Type.Shape[axis])
 		}
@@ -174,7 +174,7 @@ func (w *rewriter) readEnds(op *ir.Op) bool {
 	}
 	lo, hi, _ := readAlong(op, e.axis)
 	x, start := e.of(lo, hi)
-	if op.Def == ops.Index {
+	if op.Def.Sharding == ir.ShardRead {
 		args := w.withPositions(x, op.Args[1:])
 		k := 1 + slices.Index(op.Ints("axes"), int64(e.axis))
 		args[k] = w.filled(args[k].Type.Elem, lo-start, nil)

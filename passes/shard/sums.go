@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"healc/ir"
-	"healc/ir/ops"
 	"healc/lang/types"
 	parts "healc/runtime/exchange"
 )
@@ -66,7 +65,7 @@ func (p *placement) sumOf(region *ir.Block) *ir.Op {
 // repeats reports that all elements of a value along an axis are one, of which a part is made without knowing where it
 // begins.
 func repeats(v *ir.Value, axis int) bool {
-	if v.Def == nil || v.Def.Def != ops.Broadcast {
+	if v.Def == nil || v.Def.Def.Sharding != ir.ShardBroadcast {
 		return false
 	}
 	from := v.Def.Args[0].Type.Shape

@@ -30,7 +30,7 @@ func reads(region *ir.Block, v *ir.Value, s int) (all []read, why string) {
 				if a != v {
 					continue
 				}
-				if in.Def != ops.Index || i != 0 {
+				if in.Def.Sharding != ir.ShardRead || !drops(in) || i != 0 {
 					why = "all of it is read"
 					continue
 				}

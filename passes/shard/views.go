@@ -154,7 +154,7 @@ type shared struct {
 func (w *rewriter) share(b *ir.Block) map[*ir.Value]*shared {
 	found := map[*ir.Value]*shared{}
 	for _, op := range b.Ops {
-		if op.Def != ops.Slice || w.of(op.Args[0]) == whole || w.inPlace(op) {
+		if op.Def.Sharding != ir.ShardSlice || w.of(op.Args[0]) == whole || w.inPlace(op) {
 			continue
 		}
 		x := op.Args[0]
@@ -284,7 +284,7 @@ func (w *rewriter) fetched(op *ir.Op) {
 	axes := op.Ints("axes")
 	k := slices.Index(axes, int64(s))
 	size := types.Lit(1)
-	if op.Def == ops.DynamicSlice {
+	if !drops(op) {
 		size = op.Dims("sizes")[k]
 	}
 	args := w.withPositions(nil, op.Args[1:])
