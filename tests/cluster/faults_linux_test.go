@@ -212,26 +212,25 @@ func TestKilledStarter(t *testing.T) {
 	}
 }
 
-// TestSignals: a signal ends all ranks, with its exit code and one message.
+// TestSignals: a signal ends all ranks, with its exit code and one message, whether they have joined each other by then
+// or have no handler of it yet.
 func TestSignals(t *testing.T) {
 	program := file(t, endless)
-	for s, want := range map[syscall.Signal]string{syscall.SIGINT: "interrupted", syscall.SIGTERM: "terminated"} {
-		c, ranks, out, errs := begun(t, program)
-		for limit := time.Now().Add(hang); time.Now().Before(limit) && len(children(c.Process.Pid)) == 3; {
-			if mem, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", ranks[0])); bytes.Contains(mem, []byte("VmRSS")) {
-				break
+	for i := range times() {
+		for s, want := range map[syscall.Signal]string{syscall.SIGINT: "interrupted", syscall.SIGTERM: "terminated"} {
+			wait := time.Duration(i) * 500 * time.Millisecond / time.Duration(times()-1)
+			c, ranks, out, errs := begun(t, program)
+			time.Sleep(wait)
+			if err := c.Process.Signal(s); err != nil {
+				t.Fatal(err)
 			}
+			start := time.Now()
+			_ = c.Wait()
+			if took := time.Since(start); c.ProcessState.ExitCode() != 128+int(s) || took > hang ||
+				strings.Count(errs.String(), "error") != 1 || !strings.Contains(errs.String(), want) {
+				t.Errorf("%v after %v: exit code %d after %v\n%s%s", s, wait, c.ProcessState.ExitCode(), took, out, errs)
+			}
+			gone(t, ranks)
 		}
-		time.Sleep(500 * time.Millisecond)
-		if err := c.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		_ = c.Wait()
-		if took := time.Since(start); c.ProcessState.ExitCode() != 128+int(s) || took > hang ||
-			strings.Count(errs.String(), "error") != 1 || !strings.Contains(errs.String(), want) {
-			t.Errorf("%v: exit code %d after %v\n%s%s", s, c.ProcessState.ExitCode(), took, out, errs)
-		}
-		gone(t, ranks)
 	}
 }

@@ -186,8 +186,12 @@ func (a *app) startRanks(path string, n int) error {
 		}
 		fmt.Fprint(a.err, text)
 	})
-	if err == nil && code != 0 {
-		err = exitCode(code)
+	var ended *ranks.SignalError
+	switch {
+	case errors.As(err, &ended):
+		return &signalError{ended.Signal}
+	case err == nil && code != 0:
+		return exitCode(code)
 	}
 	return err
 }

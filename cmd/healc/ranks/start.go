@@ -53,8 +53,13 @@ type event struct {
 	ended  *os.ProcessState
 }
 
-// Start runs a program on several ranks and returns the exit code of the run. say prints what a rank reports, or a
-// message about the run.
+// SignalError says that a signal to this process ended a run.
+type SignalError struct{ Signal syscall.Signal }
+
+func (e *SignalError) Error() string { return "the run was ended by a signal: " + e.Signal.String() }
+
+// Start runs a program on several ranks and returns the exit code of the run, or a *SignalError. say prints what a rank
+// reports, or a message about the run.
 func Start(c Command, say func(report, message string)) (code int, err error) {
 	if goruntime.GOOS == "windows" {
 		return 0, errors.New("unsupported: --ranks on Windows, where a process cannot be given a listener")
@@ -76,7 +81,7 @@ func start(c Command, args func(rank int) []string, say func(report, message str
 	if err := w.start(c, args); err != nil {
 		return 0, err
 	}
-	return w.watch(signals), nil
+	return w.watch(signals)
 }
 
 // watcher is what watches the ranks.
@@ -222,14 +227,16 @@ func (w *watcher) kill() {
 	}
 }
 
-// watch waits for the end of all ranks.
-func (w *watcher) watch(signals <-chan os.Signal) (code int) {
+// watch waits for the end of all ranks. After a signal what a rank reports is no reason: one that the signal meets before
+// it has a handler is ended at once, and the others then miss it, or do not find it.
+func (w *watcher) watch(signals <-chan os.Signal) (code int, err error) {
 	var late <-chan time.Time
-	interrupted := syscall.Signal(0)
 	for w.running > 0 {
 		select {
 		case s := <-signals:
-			interrupted = s.(syscall.Signal)
+			if w.failed == nil {
+				err = &SignalError{s.(syscall.Signal)}
+			}
 			for _, p := range w.children {
 				_ = p.cmd.Process.Signal(s) // again, where it came from the keyboard, which changes nothing
 			}
@@ -243,24 +250,21 @@ func (w *watcher) watch(signals <-chan os.Signal) (code int) {
 		}
 	}
 	switch {
+	case err != nil:
+		return 0, err
 	case w.failed != nil:
 		w.say(w.failed.Text, "")
-		return w.failed.Code
-	case interrupted != 0:
-		if w.lost != nil || w.killed != nil {
-			w.say("", "the program was ended by "+interrupted.String())
-		}
-		return 128 + int(interrupted)
+		return w.failed.Code, nil
 	case w.killed != nil && signalOf(w.killed.ended) == syscall.SIGPIPE: // nobody reads what it prints
-		return 128 + int(syscall.SIGPIPE)
+		return 128 + int(syscall.SIGPIPE), nil
 	case w.killed != nil:
 		w.say("", fmt.Sprintf("rank %d was ended by the system: %s", w.killed.rank, signalOf(w.killed.ended)))
-		return failedCode
+		return failedCode, nil
 	case w.lost != nil:
 		w.say(w.lost.Text, "")
-		return w.lost.Code
+		return w.lost.Code, nil
 	}
-	return w.code
+	return w.code, nil
 }
 
 // take notes an event, and says whether the run has failed.
