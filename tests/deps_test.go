@@ -86,7 +86,8 @@ var imports = []struct{ pkg, may string }{
 	{"passes/bufferize/lower", "codegen/target/profile leaves ir ir/ops ir/scalar ir/kernel " +
 		"ir/kernel/transform runtime/abi"},
 	{"codegen", "ir/kernel runtime/abi internal/caught"},
-	{"codegen/llvm/libllvm", "runtime/dynlib"},
+	{"internal/distro", ""},
+	{"codegen/llvm/libllvm", "runtime/dynlib internal/distro"},
 	{"codegen/target/profile", ""},
 	{"runtime/amx", ""},
 	{"codegen/target", "codegen/target/profile codegen runtime/amx"},

@@ -1,6 +1,8 @@
 // Package dynlib opens shared libraries and finds what they define, on each system by what it has for that.
 package dynlib
 
+import "strings"
+
 // Mode says how a library is opened.
 type Mode int
 
@@ -11,3 +13,10 @@ const (
 	// Global lets libraries that are opened later use what this one defines, where a system distinguishes that.
 	Global
 )
+
+// Absent reports whether the message of an error of Open, without the path in front of it, says that path itself is not
+// there, as glibc and musl word it: not one of the libraries that it needs.
+func Absent(path, message string) bool {
+	return strings.HasPrefix(message, "cannot open shared object file") ||
+		message == "Error loading shared library "+path+": No such file or directory"
+}

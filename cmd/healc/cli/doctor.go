@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +18,11 @@ import (
 	"healc/cmd/healc/driver/tune"
 	"healc/cmd/healc/measure"
 	"healc/codegen/gpu"
+	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target/profile"
 	"healc/internal/cache"
+	"healc/internal/distro"
 	"healc/runtime/amx"
 	"healc/runtime/cluster/mpi"
 	"healc/runtime/device"
@@ -26,14 +30,87 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	packages := false
+	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what healc finds on this machine, and what is missing",
 		Long: "Shows the libLLVM that is found, the processor, its profile, memory, threads, the cache, " +
 			"the MPI library, the GPUs and\ntheir driver, and how to install what is missing. " +
 			"The exit code is 3 when programs cannot be compiled for the processor.",
 		Args: exactly(),
-		RunE: func(*cobra.Command, []string) error { return a.doctor() },
+		RunE: func(*cobra.Command, []string) error {
+			if packages {
+				return a.packages()
+			}
+			return a.doctor()
+		},
+	}
+	c.Flags().BoolVar(&packages, "packages", false,
+		"show which packages of this system have what healc uses, and how to install those that are missing")
+	return c
+}
+
+// packages shows the packages of this system for what healc uses, and the commands that install what is missing.
+func (a *app) packages() error {
+	if runtime.GOOS != "linux" {
+		fmt.Fprintf(a.out, "healc needs no packages on %s: machine code is made and run on Linux\n", runtime.GOOS)
+		return exitCode(exitRuntime)
+	}
+	here := distro.Here()
+	fmt.Fprintf(a.out, "%-14s %s\n", "system", cmp.Or(here.Name, "not known"))
+	if !here.Known() {
+		fmt.Fprintf(a.out, "%-14s names of packages are not known here; what to look for is below\n", "")
+	}
+	var needed, more []string
+	for _, need := range distro.Needs {
+		name := here.Offered(need, libllvm.Versions())
+		found, err := findNeed(need)
+		state := "missing"
+		switch {
+		case err == nil:
+			state = "found: " + found
+		case need == distro.LLVM:
+			needed = append(needed, name)
+		case need != distro.GPU:
+			more = append(more, name)
+		}
+		fmt.Fprintf(a.out, "%-14s %-18s %s\n", cmp.Or(name, lookFor[need]), need, state)
+	}
+	for _, list := range []struct {
+		what  string
+		names []string
+	}{{"needed", needed}, {"for more", more}} {
+		names := slices.DeleteFunc(list.names, func(name string) bool { return name == "" })
+		if command := here.Install(names...); command != "" {
+			fmt.Fprintf(a.out, "%-14s %s\n", list.what, command)
+		}
+	}
+	if len(needed) > 0 {
+		return exitCode(exitRuntime)
+	}
+	return nil
+}
+
+// lookFor is what has a need where no package is known.
+var lookFor = map[distro.Need]string{distro.LLVM: "libLLVM 16-22", distro.Linker: "ld or lld",
+	distro.MPI: "MPICH, Open MPI", distro.GPU: "libcuda.so.1"}
+
+// findNeed is where healc finds what it takes from the system.
+func findNeed(need distro.Need) (string, error) {
+	switch need {
+	case distro.LLVM:
+		lib, err := libllvm.Open()
+		if err != nil {
+			return "", err
+		}
+		return lib.Path(), nil
+	case distro.Linker:
+		return aot.FindLinker("")
+	case distro.MPI:
+		return mpi.Find()
+	default:
+		version, _, err := heal.Devices(heal.GPU)
+		return version, err
 	}
 }
 

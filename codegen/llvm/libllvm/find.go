@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/ebitengine/purego"
 
+	"healc/internal/distro"
 	"healc/runtime/dynlib"
 )
 
@@ -19,16 +21,24 @@ import (
 const EnvPath = "HEAL_LIBLLVM"
 
 const (
-	oldest  = 15 // LLVM 14 does not know opaque pointers by default and lacks parts of the C API
-	newest  = 22
-	install = "apt-get install libllvm19"
+	oldest = 15 // LLVM 14 does not know opaque pointers by default and lacks parts of the C API
+	newest = 22
 )
 
 // versions is the order of the search. 19 is the version everything is tested with; then the newest first.
 var versions = []int{19, 22, 21, 20, 18, 17, 16, 15}
 
-// MissingError says that no usable libLLVM was found. Its text is one line and ends in the command that
-// installs one.
+// Versions are the versions that Open looks for, in order.
+func Versions() []string {
+	var out []string
+	for _, v := range versions {
+		out = append(out, strconv.Itoa(v))
+	}
+	return out
+}
+
+// MissingError says that no usable libLLVM was found. Its text is one line and has the command that installs
+// one, where the distribution is known.
 type MissingError struct {
 	Path   string // the value of HEAL_LIBLLVM or the library that was refused; "" when the search found none
 	Reason string // what is wrong with Path
@@ -38,11 +48,15 @@ func (e *MissingError) Error() string {
 	if runtime.GOOS != "linux" && os.Getenv(EnvPath) == "" { // what would load the code is not there either
 		return "unsupported: machine code is made and run on Linux, not on " + runtime.GOOS
 	}
-	if e.Path == "" {
-		return fmt.Sprintf("libLLVM %d to %d is not installed; install it with `%s`, or name the library in %s",
-			oldest, newest, install, EnvPath)
+	with := ""
+	if here := distro.Here(); here.Known() {
+		with = " with `" + here.Install(here.Package(distro.LLVM)) + "`"
 	}
-	return fmt.Sprintf("libLLVM: cannot use %s: %s; install a usable one with `%s`", e.Path, e.Reason, install)
+	if e.Path == "" {
+		return fmt.Sprintf("libLLVM %d to %d is not installed; install it%s, or name the library in %s",
+			oldest, newest, with, EnvPath)
+	}
+	return fmt.Sprintf("libLLVM: cannot use %s: %s; install a usable one%s", e.Path, e.Reason, with)
 }
 
 var open = sync.OnceValues(func() (*Lib, error) { return find(os.Getenv(EnvPath)) })
@@ -79,9 +93,7 @@ func search(paths []string) (*Lib, error) {
 			return lib, nil
 		}
 		var missing *MissingError
-		// The linker words it this way when path itself is absent, not one of the libraries it needs.
-		if errors.As(err, &missing) && refused == nil && !strings.HasPrefix(missing.Reason,
-			"cannot open shared object file") {
+		if errors.As(err, &missing) && refused == nil && !dynlib.Absent(path, missing.Reason) {
 			refused = missing
 		}
 	}

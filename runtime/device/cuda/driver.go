@@ -49,7 +49,7 @@ func openLibrary(name string) (*Driver, error) {
 	dl, err := dynlib.Open(name, dynlib.Now)
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), name+": ")
-		if strings.HasPrefix(why, "cannot open shared object file") {
+		if dynlib.Absent(name, why) {
 			return nil, &device.MissingError{Why: "there is no driver of NVIDIA: " + name + " is not there",
 				Help: helpInstall}
 		}
