@@ -21,13 +21,15 @@ import (
 	"healc/tests/ways"
 )
 
-// TestModules runs the `test` blocks of every module on the interpreter, the CPU and, some of them, on a device.
-// Compiling a module as the file itself types its generic functions for every type of their bounds.
+// TestModules runs the `test` blocks of every module on the interpreter, of every second one on the CPU, the others
+// on the next day, and some on a device. Compiling a module as the file itself types its generic functions for every
+// type of their bounds.
 func TestModules(t *testing.T) {
 	names := stdlib.Names()
 	if len(names) < 7 {
 		t.Fatalf("the library has only %v", names)
 	}
+	day := sample.Today(t)
 	for k, name := range names {
 		t.Run(name, func(t *testing.T) {
 			text, ok := stdlib.Source(name)
@@ -35,7 +37,8 @@ func TestModules(t *testing.T) {
 				t.Fatal("listed, but not there")
 			}
 			for _, backend := range []string{heal.Interp, heal.CPU, devices.Backend()} {
-				if backend == heal.CPU && testing.Short() || backend == devices.Backend() && !devices.Takes(1, 1) {
+				if backend == heal.CPU && (testing.Short() || !sample.Has(day, k, 2)) ||
+					backend == devices.Backend() && !devices.Takes(1, 1) {
 					continue
 				}
 				m, err := engine.CompileFile(diag.NewFile(name+".heal", text), engine.Options{
@@ -49,7 +52,7 @@ func TestModules(t *testing.T) {
 					t.Error("there are no tests")
 				}
 				for i, test := range m.Program().Tests {
-					if backend == devices.Backend() && !devices.Takes(i+sample.Day(), 12) {
+					if backend == devices.Backend() && !devices.Takes(i+day, 12) {
 						continue
 					}
 					f, err := m.Func(test.Fn.Name)

@@ -17,6 +17,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime/tensor"
 	"healc/tests/devices"
+	"healc/tests/sample"
 	"healc/tests/ways"
 )
 
@@ -122,15 +123,18 @@ func differ(t *testing.T, where string, got, want []uint64) {
 	}
 }
 
+// TestCompiled compares code with the interpreter: lines of up to 64 numbers, and every second one of the longer
+// lengths, the others on the next day.
 func TestCompiled(t *testing.T) {
-	cpus := devices.Targets(t)
+	cpus, day := devices.Targets(t), sample.Today(t)
 	rng := rand.New(rand.NewPCG(3, 5))
 	for i, n := range lengths {
 		if testing.Short() && n > 1024 {
 			continue
 		}
 		for k, f := range forms {
-			if (i+k)%2 > 0 && n > 64 || (i+k)%8 > 0 && n > 4096 { // compiling takes long
+			if (i+k)%2 > 0 && n > 64 || (i+k)%8 > 0 && n > 4096 || // compiling takes long
+				n > 64 && !sample.Has(day, i, 2) {
 				continue
 			}
 			elem := []string{"f64", "f32", "f64", "f32", "bf16", "f16"}[(i+k)%6]
@@ -201,11 +205,11 @@ var short = []form{
 }
 
 func TestShortLines(t *testing.T) {
-	cpus := devices.Targets(t)
+	cpus, day := devices.Targets(t), sample.Today(t)
 	rng := rand.New(rand.NewPCG(8, 13))
 	for i, n := range []int64{2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 18, 20, 24, 25, 30, 32, 36, 48, 60, 64} {
 		for k, f := range short {
-			if testing.Short() && (i+k)%2 > 0 {
+			if !sample.Has(day, i+k, 2) {
 				continue
 			}
 			elem := []string{"f64", "f32", "f64", "f32", "bf16"}[(i+2*k)%5]

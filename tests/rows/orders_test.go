@@ -130,9 +130,9 @@ func TestOrders(t *testing.T) {
 	cubes := [][]int64{{5, 41, 77}, {2, 3, 4099}, {40, 16, 16}, {3, 9000, 1}, {1, 130, 64}, {17, 2, 2500}, {600, 4, 5}}
 	all := [][]types.DType{{types.F32}, {types.F64, types.F16}, {types.I32, types.BF16},
 		{types.I64, types.I8, types.U8}}
-	day, step := sample.Today(t), sample.Part(18)
+	day, step := sample.Today(t), sample.Part(27)
 	if testing.Short() {
-		step = 36
+		step = 54
 	}
 	turn := 0
 	for i, ts := range all {
