@@ -304,6 +304,11 @@ func (g *CallGraph) Roots() []*ir.Func {
 // Reached are the functions that the entry calls, itself or by way of others, and itself, in the order of the module;
 // none where there is no entry of that name.
 func (g *CallGraph) Reached(entry string) []*ir.Func {
+	return g.ReachedTo(entry, func(*ir.Func) bool { return false })
+}
+
+// ReachedTo is Reached without what only functions call that are an end; the entry is none.
+func (g *CallGraph) ReachedTo(entry string, end func(f *ir.Func) bool) []*ir.Func {
 	start, ok := g.index[entry]
 	if !ok {
 		return nil
@@ -311,7 +316,11 @@ func (g *CallGraph) Reached(entry string) []*ir.Func {
 	reached := map[int]bool{start: true}
 	work := []int{start}
 	for n := 0; n < len(work); n++ {
-		for _, c := range callees(g.m.Funcs[work[n]]) {
+		f := g.m.Funcs[work[n]]
+		if n > 0 && end(f) {
+			continue
+		}
+		for _, c := range callees(f) {
 			if i := g.index[c]; !reached[i] {
 				reached[i] = true
 				work = append(work, i)

@@ -3,9 +3,7 @@ package pipeline
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -19,9 +17,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/irgen"
 	"healc/lang/parser"
-	"healc/passes"
 	"healc/passes/checkpoint"
-	"healc/passes/shard"
 )
 
 // Source is a program before any pass.
@@ -117,29 +113,6 @@ func CheckWith(file *diag.File, imports check.Importer) (*tree.Program, error) {
 		}
 	}
 	return prog, nil
-}
-
-// checkShardings says which operations cannot use their operands as these are cut, as a *diag.List. Functions are
-// looked at where they are called, and those that none calls by themselves.
-func checkShardings(m *ir.Module) error {
-	list := &diag.List{}
-	calls := passes.NewCallGraph(m)
-	for _, root := range calls.Roots() {
-		reached := calls.Reached(root.Name)
-		if !slices.ContainsFunc(reached, shard.Says) {
-			continue
-		}
-		part := (&ir.Module{Name: m.Name, Funcs: reached}).Clone()
-		if passes.Run(part, passes.Placed(root.Name), passes.Options{}) != nil {
-			continue // a failure that has nothing to do with it is reported where it is met
-		}
-		var found *diag.List
-		if errors.As(shard.Check(part), &found) {
-			list.Items = append(list.Items, found.Items...)
-		}
-	}
-	list.Sort()
-	return list.Err()
 }
 
 // Names lists the functions, sorted.

@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"errors"
+	"slices"
+
+	"healc/ir"
+	"healc/ir/ops"
+	"healc/lang/diag"
+	"healc/lang/types"
+	"healc/passes"
+	"healc/passes/shard"
+)
+
+// checkShardings says which operations cannot use their operands as these are cut, as a *diag.List. Functions are
+// looked at where they are called, and by themselves those that none calls and those that say how something is cut:
+// any of these may be an entry.
+func checkShardings(m *ir.Module) error {
+	list := &diag.List{}
+	told := map[diag.Span]bool{}
+	check := func(part *ir.Module, entry string) {
+		if passes.Run(part, passes.Placed(entry), passes.Options{}) != nil {
+			return // a failure that has nothing to do with it is reported where it is met
+		}
+		var found *diag.List
+		if !errors.As(shard.Check(part), &found) {
+			return
+		}
+		for _, d := range found.Items {
+			if !told[d.Primary.Span] { // once, with the extents of a caller where it has some
+				list.Items = append(list.Items, d)
+			}
+			told[d.Primary.Span] = true
+		}
+	}
+	calls := passes.NewCallGraph(m)
+	roots := calls.Roots()
+	for _, root := range roots {
+		if reached := calls.Reached(root.Name); slices.ContainsFunc(reached, shard.Says) {
+			check((&ir.Module{Name: m.Name, Funcs: reached}).Clone(), root.Name)
+		}
+	}
+	stands := map[string]*ir.Func{}
+	for _, f := range m.Funcs {
+		if s := standIn(f); s != nil {
+			stands[f.Name] = s
+		}
+	}
+	for _, f := range m.Funcs {
+		if !shard.Says(f) || slices.Contains(roots, f) {
+			continue
+		}
+		part := &ir.Module{Name: m.Name}
+		var ends []*ir.Func
+		for _, r := range calls.ReachedTo(f.Name, func(f *ir.Func) bool { return stands[f.Name] != nil }) {
+			if s := stands[r.Name]; s != nil && r != f {
+				ends = append(ends, s)
+			} else {
+				part.Funcs = append(part.Funcs, r)
+			}
+		}
+		part.Funcs = append(part.Funcs, ends...)
+		check(part.Clone(), f.Name)
+	}
+	list.Sort()
+	return list.Err()
+}
+
+// standIn is a function that gives what the types of f say, and nothing of what f computes, so that a chain of calls is
+// not looked at once more for each of its functions; nil where f does not say how something is cut.
+func standIn(f *ir.Func) *ir.Func {
+	plain := func(t types.Tensor) bool {
+		return (t.Elem.IsNumber() || t.Elem == types.Bool) &&
+			t.Layout == types.RowMajor && t.Place == types.OnHost
+	}
+	results := f.Results[:len(f.Results)-len(f.Updates)]
+	if !shard.Says(f) || slices.ContainsFunc(results, func(t types.Tensor) bool { return !plain(t) }) {
+		return nil
+	}
+	c := *f
+	c.Body = &ir.Block{}
+	b := &ir.Builder{Block: c.Body, Span: f.Span}
+	for _, v := range f.Params() {
+		c.Body.Param(v.Name, v.Type, v.Span)
+	}
+	for i, y := range f.Body.Yields {
+		var v *ir.Value
+		if i < len(results) {
+			v = b.Emit(ops.Const, ir.A{"value": ir.NewArray(y.Type.Elem)})
+			if y.Type.Rank() > 0 {
+				v = b.Emit(ops.Broadcast, ir.A{"shape": y.Type.Shape}, v)
+			}
+		} else {
+			v = c.Params()[f.Updates[i-len(results)]]
+		}
+		if y.Def != nil && y.Def.Def == ops.Shard {
+			v = b.Emit(ops.Shard, ir.A{"axis": y.Def.Int("axis"), "declared": true}, v)
+		}
+		c.Body.Yields = append(c.Body.Yields, v)
+	}
+	return &c
+}
