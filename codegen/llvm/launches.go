@@ -1,6 +1,8 @@
 package llvm
 
 import (
+	"slices"
+
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
@@ -44,15 +46,41 @@ func (m *program) tellPlan() {
 	if m.Km.Plan == nil || m.effort.Least {
 		return
 	}
+	kept := m.kept()
 	transform.Launches(m.Km.Plan, func(l *abi.Launch) {
 		s, here := m.schedules[l.Kernel]
 		switch p := m.products[l.Kernel]; {
 		case p != nil && !p.Free:
 			l.Tasks, l.Work, l.Bytes, l.Align = p.Units(), p.UnitWork(), 0, p.UnitAlign()
+			l.Work, l.Moved = max(int64(float64(l.Work)*p.Left()), 1), p.BetweenThreads(kept[l])
 		case here:
 			l.Align = align(s)
 		}
 	})
+}
+
+// kept are the products that change a matrix in place which another product of the same loop reads or changes.
+func (m *program) kept() map[*abi.Launch]bool {
+	kept := map[*abi.Launch]bool{}
+	transform.Loops(m.Km.Plan, func(loop *abi.Loop) {
+		uses := map[int]int{}
+		var products []*abi.Launch
+		transform.LaunchesOf(loop.Body, func(l *abi.Launch) {
+			if p := m.products[l.Kernel]; p == nil || p.Free {
+				return
+			}
+			products = append(products, l)
+			for _, b := range slices.Compact(slices.Sorted(slices.Values(l.Args))) {
+				uses[b]++
+			}
+		})
+		for _, l := range products {
+			for i, p := range m.products[l.Kernel].Kernel.Params {
+				kept[l] = kept[l] || p.InPlace && uses[l.Args[i]] > 1
+			}
+		}
+	})
+	return kept
 }
 
 // frameRest is what a call takes beside the frame that LLVM tells of and arguments in memory, which may be pushed below

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"healc/codegen/target/profile"
+	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 )
 
@@ -136,6 +137,67 @@ func (p *MatmulPlan) UnitAlign() int64 {
 		units *= 2
 	}
 	return units
+}
+
+// Left estimates how much of the work guards leave, of a product of which each step of a loop computes less than the
+// one before: half of the rows or columns, on average, a third of both, and half again beside a diagonal.
+func (p *MatmulPlan) Left() float64 {
+	rows, columns, diagonal := p.guarded()
+	left := 1.0
+	switch {
+	case rows && columns:
+		left = 1.0 / 3
+	case rows || columns:
+		left = 1.0 / 2
+	}
+	if diagonal {
+		left /= 2
+	}
+	return left
+}
+
+// BetweenThreads estimates the bytes that go from thread to thread where several share a product that changes a part of
+// a matrix in place, in steps that each go on from what is there (docs/tuning/threads.md). Between two steps one thread
+// works on as many rows, or columns, or both, at the edge of that part as the chains are long: where they were changed
+// by another thread they come from its cache, and go back. What that thread makes are the operands of all, of which each
+// gets its rows of the left and all of the right one. kept says that other kernels of the loop share out the matrix by
+// rows, too, so that these stay where they are.
+func (p *MatmulPlan) BetweenThreads(kept bool) int64 {
+	rows, columns, _ := p.guarded()
+	if !rows && !columns {
+		return 0
+	}
+	n, m, k := float64(p.Size.N), float64(p.Size.M), float64(p.Size.K)
+	edges := 0.0
+	if rows && !kept {
+		edges += 2 * k * n
+	}
+	if columns && !kept {
+		edges += 2 * k * m
+	}
+	x, y := k*m/2, k*n
+	if rows {
+		x /= 2
+	}
+	if columns {
+		y /= 2
+	}
+	return int64(min((edges+x+y)*float64(analysis.ArithmeticType(p.Acc).Bytes()), 1<<40))
+}
+
+// guarded tells by what guards leave out a part of the matrix.
+func (p *MatmulPlan) guarded() (rows, columns, diagonal bool) {
+	for _, g := range p.Guards() {
+		switch g.Dep {
+		case kernel.OnRow:
+			rows = true
+		case kernel.OnColumn:
+			columns = true
+		default:
+			diagonal = true
+		}
+	}
+	return rows, columns, diagonal
 }
 
 // atOnce is how many elements of the chains go in the time of one of a chain of vectors. By instructions alone, tile

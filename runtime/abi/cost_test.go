@@ -43,3 +43,19 @@ func TestRouse(t *testing.T) {
 		}
 	}
 }
+
+// TestMoved: what moves between threads counts as a region does, however much it is.
+func TestMoved(t *testing.T) {
+	on := &profile.Threads{OpTime: 10, ByteTime: 10, RegionTime: 5000, MovedTime: 50}
+	for _, c := range []struct{ moved, grain int64 }{
+		{0, 5},
+		{100_000, 10}, // 5 us
+		{1_000_000, 55},
+		{1 << 62, 500_005},
+	} {
+		l := &Launch{Work: 100_000, Moved: c.moved} // 1 us
+		if grain := l.Grain(on); grain != c.grain {
+			t.Errorf("%d bytes move: %d and not %d", c.moved, grain, c.grain)
+		}
+	}
+}

@@ -80,7 +80,10 @@ type Launch struct {
 	Align  int64  // parts of the axis should start at multiples of this: the vector width; 0 is 1
 	Work   int64  // scalar operations for each index of the outer axis, an estimate (0: unknown)
 	Bytes  int64  // of elements that each index of the outer axis touches, an estimate (0: unknown)
-	Open   bool   // nothing bounds how long an index takes: a loop ends when the data say so, a function recurses
+	// Moved is of elements that one step of a loop after the other hands from thread to thread where several share the
+	// launch, an estimate for all of it.
+	Moved int64
+	Open  bool // nothing bounds how long an index takes: a loop ends when the data say so, a function recurses
 	// Tasks, when it is not 0, is the number of parts into which the code has cut all of the iteration space by itself:
 	// the kernel is launched over [0, Tasks) in place of the outermost axis, and Align, Work and Bytes are of tasks.
 	Tasks int64

@@ -194,6 +194,7 @@ type Threads struct {
 	CallerSpin  int
 	WorkerSpin  int
 	WorkerReach int
+	MovedTime   int
 }
 
 // GPU is what decides how kernels are mapped to the grids of a device.

@@ -64,22 +64,41 @@ func RenameLaunches(p *abi.Program, names map[string]string) {
 
 // Launches calls f for every launch of a plan.
 func Launches(p *abi.Program, f func(l *abi.Launch)) {
-	var visit func(steps []abi.Step)
-	visit = func(steps []abi.Step) {
-		for _, s := range steps {
-			if s.Launch != nil {
-				f(s.Launch)
-			}
-			if s.If != nil {
-				visit(s.If.Then)
-				visit(s.If.Else)
-			}
-			if s.Loop != nil {
-				visit(s.Loop.Body)
-			}
-		}
-	}
 	for _, fn := range p.Funcs {
-		visit(fn.Steps)
+		LaunchesOf(fn.Steps, f)
+	}
+}
+
+// LaunchesOf calls f for every launch of steps and of what they run.
+func LaunchesOf(steps []abi.Step, f func(l *abi.Launch)) {
+	eachStep(steps, func(s *abi.Step) {
+		if s.Launch != nil {
+			f(s.Launch)
+		}
+	})
+}
+
+// Loops calls f for every loop of a plan.
+func Loops(p *abi.Program, f func(l *abi.Loop)) {
+	for _, fn := range p.Funcs {
+		eachStep(fn.Steps, func(s *abi.Step) {
+			if s.Loop != nil {
+				f(s.Loop)
+			}
+		})
+	}
+}
+
+func eachStep(steps []abi.Step, f func(s *abi.Step)) {
+	for i := range steps {
+		s := &steps[i]
+		f(s)
+		if s.If != nil {
+			eachStep(s.If.Then, f)
+			eachStep(s.If.Else, f)
+		}
+		if s.Loop != nil {
+			eachStep(s.Loop.Body, f)
+		}
 	}
 }

@@ -98,6 +98,14 @@ func TestRegion(t *testing.T) {
 	if want := min(max(2*r.Cost.Nanoseconds(), 1), 1e6); int64(p.Threads.RegionTime) != want {
 		t.Errorf("a region of %v counts %d ns", r.Cost, p.Threads.RegionTime)
 	}
+	if most := 2 * time.Second; r.Wake < 0 || r.Wake > most || r.Moved < 0 {
+		t.Errorf("%+v", r)
+	}
+	r.Wake, r.Moved = 20*time.Microsecond, 25
+	if r.set(p); p.Threads.WakeTime != 40 || p.Threads.MovedTime != 50 {
+		t.Errorf("threads that come after 20us, and bytes of 25 ps, count %d us and %d ps", p.Threads.WakeTime,
+			p.Threads.MovedTime)
+	}
 }
 
 // TestText: the file that is written is a profile, of this machine, with what was found.

@@ -129,6 +129,7 @@ threads.wake_time = 30
 threads.caller_spin = 50
 threads.worker_spin = 50
 threads.worker_reach = 200
+threads.moved_time = 70
 gpu.busy_tiles = 64
 gpu.busy_groups = 256
 gpu.busy_threads = 65536
