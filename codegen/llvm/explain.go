@@ -35,6 +35,24 @@ func Scheduled(km *kernel.Module, machine target.Machine, sets map[string]tuned.
 	return &out
 }
 
+// Apart are the kernels that two machines with the same instructions write in different ways, by their names.
+func Apart(km *kernel.Module, a, b target.Machine, sets map[string]tuned.Set) map[string]bool {
+	out := map[string]bool{}
+	as, bs := Scheduled(km, a, sets), Scheduled(km, b, sets)
+	p, q := newProgram(as, a, sets), newProgram(bs, b, sets)
+	for i, k := range as.Kernels {
+		other := bs.Kernels[i]
+		apart := !k.Schedule.Same(other.Schedule)
+		for j := range k.Params {
+			apart = apart || p.code(k).PastCaches(j) != q.code(other).PastCaches(j)
+		}
+		if apart {
+			out[k.Name] = true
+		}
+	}
+	return out
+}
+
 // newProgram is a program before anything is decided or written.
 func newProgram(km *kernel.Module, machine target.Machine, sets map[string]tuned.Set) *program {
 	machine = machine.WithDefaults()

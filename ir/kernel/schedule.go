@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -328,6 +329,16 @@ func (s *Schedule) Clone() *Schedule {
 		return out
 	}
 	return &Schedule{Directives: clone(s.Directives), Rejected: append([]Rejection(nil), s.Rejected...)}
+}
+
+// Same reports that two schedules say the same, for whatever reasons.
+func (s *Schedule) Same(o *Schedule) bool {
+	var same func(a, b *Directive) bool
+	same = func(a, b *Directive) bool {
+		return a.Kind == b.Kind && a.On == b.On && a.Param == b.Param && slices.Equal(a.Args, b.Args) &&
+			slices.EqualFunc(a.Sub, b.Sub, same)
+	}
+	return slices.EqualFunc(s.Directives, o.Directives, same)
 }
 
 // Text is the directive alone, without those inside of it; name gives the names of values and buffers.

@@ -13,7 +13,8 @@ import (
 )
 
 // TestSharedCode: kernels that two functions have in common have their code once, and so have transforms, whichever
-// kernels call them, for each level whose processors have a use for other code.
+// kernels call them, for each level whose processors have a use for other code: other instructions, or what their
+// profile writes otherwise.
 func TestSharedCode(t *testing.T) {
 	if goruntime.GOARCH != "amd64" {
 		t.Skip("the levels are those of x86-64")
@@ -22,13 +23,17 @@ func TestSharedCode(t *testing.T) {
 		"ntt(a, p, w, 0..64, axis = -1, skip_perm = true)\n"
 	m, err := engine.CompileFile(diag.NewFile("t.heal", "pub fn f"+transform+"pub fn g"+transform+
 		"pub fn h(x: f32[8]) -> f32[8] = x .+ 1.0\n"+
+		"pub fn fours(x: f32[16384]) -> f32[16384] = sigmoid(x)\n"+
+		"pub fn streams(x: f32[4096, 4096]) -> f32[4096] = +/[axis=1](x)\n"+
+		"pub fn digits(x: i64[1048576]) -> i64[1048576, 4] = g_decomposition(x, 4, 15)\n"+
 		"pub fn other(a: i64[2, 64], p: i64[2], w: i64[2, 64]) -> i64[2, 64] = "+
 		"ntt(a .+ 1, p, w, 0..64, axis = -1, skip_perm = true)\n"), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	l, err := m.Library("t", []string{"f", "g", "h", "other"}, func(string) map[string]int64 { return nil })
+	l, err := m.Library("t", []string{"f", "g", "h", "fours", "streams", "digits", "other"},
+		func(string) map[string]int64 { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +69,11 @@ func TestSharedCode(t *testing.T) {
 	// AMD's processors with intersections of vectors and once for Intel's with half floats.
 	for part, want := range map[string]int{"ntt.64.": 14, "t.f.0.0.": 1, "t.f.0.1.": 1, "t.f.0.3.": 1,
 		"t.f.0.4.": 0, "t.f.0.5.": 1, "t.f.0.6.": 1, "t.f.0.7.": 0, "t.g.": 0, "t.h.0.2.": 1, "t.h.0.3.": 0,
-		"t.h.0.5.": 0, "t.other.0.1.": 1} {
+		"t.h.0.5.": 0, "t.other.0.1.": 1,
+		// Zen 5 takes four vectors of a sigmoid at once, and keeps 32 MiB of results; Sapphire Rapids reads two rows at once.
+		"t.fours.0.2.": 1, "t.fours.0.4.": 0, "t.fours.0.5.": 1, "t.fours.0.6.": 0,
+		"t.digits.0.2.": 1, "t.digits.0.5.": 1, "t.digits.0.6.": 0,
+		"t.streams.0.2.": 1, "t.streams.0.6.": 1, "t.streams.0.7.": 0} {
 		if got := with(part); got != want {
 			t.Errorf("%d functions have %q in their names, and it should be %d: %v", got, part, want, defined)
 		}

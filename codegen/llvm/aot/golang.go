@@ -88,8 +88,15 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 		if len(km.Kernels) > 0 {
 			code.Objects = make([][]byte, len(levels))
 		}
+		own, made := l.ownCode(km, sets, levels), make([]bool, len(levels))
 		for i, level := range levels {
-			if !slices.ContainsFunc(km.Kernels, level.own) {
+			for _, k := range km.Kernels {
+				made[i] = made[i] || own[i][k.Name]
+			}
+			if i > 0 { // what is loaded in its place is of the level before, and not of another profile
+				made[i] = made[i] || slices.Contains(made[below(levels, i)+1:i], true)
+			}
+			if !made[i] {
 				continue
 			}
 			text, err := llvm.Prepare(km, level.target(l.Target), level.options(llvm.Options{Took: took, Tuned: sets}))

@@ -17,7 +17,8 @@ import (
 //
 // Most kernels of an entry are the same for row-major arguments and for any others, because only those that read
 // arguments know of strides, and entries of one library often have kernels in common. Such code is made once. Levels
-// that differ from the one before in a feature that a kernel has no use for have that one's code for it, too.
+// that differ from the one before in a feature that a kernel has no use for, or in a profile that writes it in the same
+// way, have that one's code for it, too.
 
 // variant is the code of an entry for packed arguments, or for any.
 type variant struct {
@@ -26,6 +27,7 @@ type variant struct {
 	km     *kernel.Module
 	tuned  map[string]tuned.Set
 	same   map[string]kernelOf // of kernels that are the same as one before: whose code they have
+	own    []map[string]bool   // the kernels of which each level has code of its own
 	frames map[string]int64    // what arrays of kernels take of the stack, at the level where it is most
 }
 
@@ -73,12 +75,12 @@ func (l *Library) variants() []*variant {
 // symbol is the name of the code of a kernel at a level, by its number. It has the name of the library, so that the
 // objects of two can be linked into one program.
 func (w *writer) symbol(v *variant, k *kernel.Kernel, level int) string {
-	for !w.levels[level].own(k) {
-		level--
-	}
 	of, shared := v.same[k.Name]
 	if !shared {
 		of = kernelOf{v, k.Name}
+	}
+	for !of.v.own[level][of.name] {
+		level = below(w.levels, level)
 	}
 	return of.v.prefix(w.prefix, level) + of.name
 }
@@ -132,13 +134,14 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 	texts := make([][]*llvm.Prepared, len(all), len(all)+len(levels))
 	err := codegen.Parallel(len(all), func(i int) error {
 		v := all[i]
+		v.own = l.ownCode(v.km, v.tuned, levels)
 		for k, level := range levels {
 			if len(v.km.Kernels) == 0 {
 				break
 			}
 			elsewhere := map[string]bool{}
 			for _, one := range v.km.Kernels {
-				if _, same := v.same[one.Name]; same || !level.own(one) {
+				if _, same := v.same[one.Name]; same || !v.own[k][one.Name] {
 					elsewhere[one.Name] = true
 				}
 			}

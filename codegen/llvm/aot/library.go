@@ -21,11 +21,9 @@ import (
 	"time"
 
 	"healc/codegen"
-	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target"
-	"healc/codegen/target/profile"
 	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
@@ -80,65 +78,6 @@ type Param struct {
 
 // StrideName is the name of the shape parameter that stands for a stride of a parameter.
 func StrideName(param, axis int) string { return fmt.Sprintf("p%d.stride%d", param, axis) }
-
-// Level is a kind of processor that a library has code for.
-type Level struct {
-	Name, CPU, Features string
-	// profile is the name of the profile by which its code is shaped, in place of that of CPU; "" is that one.
-	profile string
-	// has says of which kernels this level gets code of its own; others have that of the level before. nil says of all.
-	has func(*kernel.Kernel) bool
-}
-
-// Levels are those of x86-64, in the order of levels_x86_64.ll.
-var Levels = []Level{
-	{Name: "x86-64", CPU: "x86-64"},
-	{Name: "avx2", CPU: "x86-64-v3"},
-	{Name: "avx512", CPU: "x86-64-v4"},
-	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
-	{Name: "avx512vnni", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", has: transform.HasByteProducts},
-	{Name: "avx512vp2intersect", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", profile: "zen5",
-		has: transform.HasTransform},
-	{Name: "avx512fp16", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", profile: "sapphire-rapids",
-		has: transform.HasTransform},
-	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + beforeTiles + withTiles,
-		has: transform.HasTileProducts},
-}
-
-// What every processor with tiles had before.
-const beforeTiles = ",+avx512vbmi,+avx512bf16"
-
-// Note [Levels by profile]
-//
-// Where processors with the same instructions are best served by different code, a level has the profile of those it
-// is for, and no instructions beyond those of the level before. So any processor of a higher level may run its code,
-// whether or not it is one of those. Intel's processors have the half floats of AVX-512 where two pipes do all that
-// vectors of 512 bits do, which is what ntt.alike is about. AMD's have intersections of vectors from Zen 5 on, where
-// inverse transforms take the fewest instructions (ntt.short_back) and products of 64-bit integers cost no more than
-// others (ntt.words).
-
-// What a level has beside those of its processor, and what one has not that a system may refuse.
-const withTiles, withoutTiles = ",+amx-tile,+amx-int8,+amx-bf16", "-amx-tile,-amx-int8,-amx-bf16"
-
-// target is t for the level.
-func (l Level) target(t codegen.Target) codegen.Target {
-	t.CPU = l.CPU
-	if l.Features != "" {
-		t.Features = strings.TrimPrefix(t.Features+","+l.Features, ",")
-	}
-	return t
-}
-
-// options are opts for the level.
-func (l Level) options(opts llvm.Options) llvm.Options {
-	if l.profile != "" {
-		opts.Profile = profile.Named(l.profile)
-	}
-	return opts
-}
-
-// own reports that the level has code of its own for k.
-func (l Level) own(k *kernel.Kernel) bool { return l.has == nil || l.has(k) }
 
 //go:embed runtime.ll
 var runtimeText string
