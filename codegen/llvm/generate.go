@@ -30,6 +30,8 @@ type Options struct {
 
 	// Profile is in place of the profile that is chosen for the processor; nil for that one.
 	Profile *profile.Profile
+	// Scheduled is the processor for whose latencies and pipes libLLVM orders instructions; "" for that of the target.
+	Scheduled string
 	// Tuned has numbers for single kernels, by their names, in place of those of the profile.
 	Tuned map[string]tuned.Set
 	// Reschedule may change what was decided about a kernel, in place; nil: it stays. What does not fit is an error.
@@ -99,6 +101,13 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	here := slices.DeleteFunc(slices.Clone(km.Kernels), func(k *kernel.Kernel) bool { return opts.Elsewhere[k.Name] })
 	for _, k := range here {
 		p.defineKernel(k)
+	}
+	if opts.Scheduled != "" {
+		for _, f := range m.M.Funcs {
+			if len(f.Blocks) > 0 {
+				f.FuncAttrs = append(f.FuncAttrs, lir.AttrPair{Key: "tune-cpu", Value: opts.Scheduled})
+			}
+		}
 	}
 	if opts.Frames != nil {
 		p.tellFrames(opts.Frames, here)

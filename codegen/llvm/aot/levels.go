@@ -17,6 +17,8 @@ type Level struct {
 	Name, CPU, Features string
 	// profile is the name of the profile by which its code is shaped, in place of that of CPU; "" is that one.
 	profile string
+	// scheduled is the processor for which libLLVM orders instructions; "" is CPU.
+	scheduled string
 	// has says of which kernels this level gets code of its own; nil says of all. Others have that of the level before
 	// or, where it has a profile, are asked for another schedule (Note [Levels by profile]).
 	has func(*kernel.Kernel) bool
@@ -30,7 +32,7 @@ var Levels = []Level{
 	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
 	{Name: "avx512vnni", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", has: transform.HasByteProducts},
 	{Name: "avx512vp2intersect", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", profile: "zen5",
-		has: transform.HasTransform},
+		scheduled: "znver4", has: transform.HasTransform},
 	{Name: "avx512fp16", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", profile: "sapphire-rapids",
 		has: transform.HasTransform},
 	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + beforeTiles + withTiles,
@@ -49,7 +51,8 @@ const beforeTiles = ",+avx512vbmi,+avx512bf16"
 // asked for by themselves, because no schedule says how they are written. Intel's processors have the half floats of
 // AVX-512 where two pipes do all that vectors of 512 bits do, which is what ntt.alike is about. AMD's have
 // intersections of vectors from Zen 5 on, where inverse transforms take the fewest instructions (ntt.short_back) and
-// products of 64-bit integers cost no more than others (ntt.words).
+// products of 64-bit integers cost no more than others (ntt.words). What libLLVM knows of the pipes of a Zen 4 serves
+// for a Zen 5, too, and is in every libLLVM from 16 on.
 
 // What a level has beside those of its processor, and what one has not that a system may refuse.
 const withTiles, withoutTiles = ",+amx-tile,+amx-int8,+amx-bf16", "-amx-tile,-amx-int8,-amx-bf16"
@@ -68,6 +71,7 @@ func (l Level) options(opts llvm.Options) llvm.Options {
 	if l.profile != "" {
 		opts.Profile = profile.Named(l.profile)
 	}
+	opts.Scheduled = l.scheduled
 	return opts
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"healc/codegen"
+	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target"
@@ -127,7 +128,13 @@ func (l *Library) levels(x86 bool) []Level {
 	if l.Target.CPU != "" || !x86 || l.Native {
 		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU}}
 	}
-	return Levels
+	levels := slices.Clone(Levels)
+	for i := range levels {
+		if s := levels[i].scheduled; s != "" && llvm.CheckProcessor(codegen.Target{Triple: l.Target.Triple, CPU: s}) != nil {
+			levels[i].scheduled = "" // an old libLLVM
+		}
+	}
+	return levels
 }
 
 // tiled reports that code for a machine uses tile registers.
