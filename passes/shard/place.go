@@ -425,53 +425,46 @@ func (p *placement) rows(op *ir.Op) {
 // requests is reads at positions that are computed.
 func (p *placement) requests(op *ir.Op) {
 	x, idx := op.Args[0], op.Args[1:]
-	s, at := p.of(x), p.common(op, idx...)
-	axes := op.Ints("axes")
-	switch {
-	case s == whole:
-		p.results(op, at)
-	case slices.Contains(axes, int64(s)):
-		p.results(op, at)
-	case at != whole:
-		p.fail(op, "`replicate(x)` gathers one of them",
-			"positions that are sharded, and a tensor that is sharded along another axis than they count, %s",
-			typed(x.Type, s))
-		p.results(op, whole)
-	default:
+	s, axes := p.of(x), op.Ints("axes")
+	if s == whole || slices.Contains(axes, int64(s)) {
+		p.results(op, p.common(op, idx...))
+	} else { // all ranks get all positions
 		p.results(op, without(axes, s)+idx[0].Type.Rank())
 	}
 }
 
-// along is reads at positions along one axis. Where that is cut, the positions say how the result is.
+// along is reads at positions along one axis. Where that is cut, the positions say how the result is, and else the
+// tensor does, as which positions that are cut in another way are cut then.
 func (p *placement) along(op *ir.Op) {
 	x, at, axis := op.Args[0], op.Args[1], int(op.Int("axis"))
-	switch {
-	case p.of(x) != axis:
-		p.results(op, p.common(op, op.Args...))
-	case p.of(at) != whole:
+	if s := p.of(x); s != whole && (s != axis || p.of(at) == whole) {
+		p.results(op, s)
+	} else {
 		p.results(op, p.of(at))
-	default:
-		p.results(op, axis)
 	}
 }
 
-// scatter adds at positions.
+// scatter adds at positions. Where the tensor is cut, what is added to it is cut alike, or sent.
 func (p *placement) scatter(op *ir.Op) {
 	axis := int(op.Int("axis"))
-	x := op.Args[0]
-	at := p.common(op, op.Args[1:]...)
-	switch s := p.of(x); {
+	at := p.added(op)
+	switch s := p.of(op.Args[0]); {
 	case s == whole && at == axis && p.cutLater(op.Results[0], axis):
 		p.results(op, axis)
-	case s == axis || s == whole && at == axis:
+	case s != whole || at == axis:
 		p.results(op, s)
 	default:
-		if at == axis {
-			p.fail(op, "`replicate(x)` gathers one of them",
-				"the tensor is cut along axis %d, and what is added to it along axis %d", s, at)
-		}
-		p.results(op, p.common(op, op.Args...))
+		p.results(op, at)
 	}
+}
+
+// added is the axis along which what a scatter adds is sent: that of the values, or of the positions where all ranks
+// have the values.
+func (p *placement) added(op *ir.Op) int {
+	if s := p.of(op.Args[2]); s != whole {
+		return s
+	}
+	return p.of(op.Args[1])
 }
 
 // cutLater reports that a value is used for nothing but to be cut along an axis, as a derivative is by what is cut.

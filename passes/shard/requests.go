@@ -82,7 +82,7 @@ func (w *rewriter) lookedUp(op *ir.Op) {
 		w.emit(op, []*ir.Value{w.whole(x), w.part(idx, to)}, attrsOf(op), nil)
 		return
 	default:
-		w.along(op, to, attrsOf(op))
+		w.emit(op, []*ir.Value{w.part(x, to), w.brought(idx, to)}, attrsOf(op), nil)
 		return
 	}
 	at := w.cast(w.part(idx, to), types.I64)

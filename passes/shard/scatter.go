@@ -13,14 +13,15 @@ import (
 // scatter writes additions at positions.
 func (w *rewriter) scatter(op *ir.Op) {
 	axis, to := int(op.Int("axis")), w.of(op.Results[0])
-	from := max(w.of(op.Args[1]), w.of(op.Args[2])) // they are cut alike, or one of them is
+	from := w.added(op)
 	switch {
 	case to == whole && (from == whole || empty(op.Args[1].Type.Shape) || empty(op.Type().Shape)):
 		w.copied(op)
 	case to == whole:
 		w.scatterToAll(op, from)
 	case to != axis:
-		w.along(op, to, attrsOf(op))
+		w.emit(op, []*ir.Value{w.part(op.Args[0], to), w.brought(op.Args[1], to), w.brought(op.Args[2], to)},
+			attrsOf(op), nil)
 	case from == whole:
 		w.scatterMine(op)
 	default:
@@ -60,9 +61,9 @@ func (w *rewriter) scatterToOwners(op *ir.Op, from int) {
 	axis, shape := int(op.Int("axis")), op.Type().Shape
 	updates := op.Args[1].Type.Shape
 	x := w.part(op.Args[0], axis)
-	axes, at := w.counted(shape, axis, w.checked(op, w.part(op.Args[1], from)), from)
+	axes, at := w.counted(shape, axis, w.checked(op, w.brought(op.Args[1], from)), from)
 	at = w.reshaped(at, lits(elems(at.Type.Shape)))
-	v := w.reshaped(w.part(op.Args[2], from), at.Type.Shape)
+	v := w.reshaped(w.brought(op.Args[2], from), at.Type.Shape)
 	all := elems(updates)
 	b := scaled(w.blocksOf(shape[axis]), elems(shape)/max(literal(shape[axis]), 1))
 	size := w.blocksOf(updates[from]).Block * (all / max(literal(updates[from]), 1))
@@ -87,7 +88,7 @@ func (w *rewriter) scatterToOwners(op *ir.Op, from int) {
 // those of all ranks, if these are not more than what is added; others go from rank to rank.
 func (w *rewriter) scatterToAll(op *ir.Op, from int) {
 	x := w.whole(op.Args[0])
-	at, v := w.part(op.Args[1], from), w.part(op.Args[2], from)
+	at, v := w.brought(op.Args[1], from), w.brought(op.Args[2], from)
 	attrs := ir.A{"axis": op.Int("axis")}
 	shape, ranks := x.Type.Shape, int64(w.ranks.Size)
 	one := func(y *ir.Value) *ir.Value { return w.reshaped(y, slices.Concat(lits(1), shape)) }

@@ -622,16 +622,20 @@ func (w *rewriter) state(op *ir.Op) {
 // mark cuts a tensor, or cuts it along another axis, or gathers it.
 func (w *rewriter) mark(op *ir.Op) {
 	x, to := op.Args[0], w.of(op.Results[0])
-	from := w.of(x)
 	if _, loaded := w.loads[x]; loaded {
 		w.becomes(op.Results[0], w.clone.Value(x))
 		return
 	}
-	if from == whole || to == whole || from == to {
-		w.becomes(op.Results[0], w.part(x, to))
-		return
+	w.becomes(op.Results[0], w.brought(x, to))
+}
+
+// brought is v as it is cut along an axis, whatever it is cut along.
+func (w *rewriter) brought(v *ir.Value, axis int) *ir.Value {
+	from := w.of(v)
+	if from == whole || axis == whole || from == axis {
+		return w.part(v, axis)
 	}
-	w.becomes(op.Results[0], w.swapped(w.part(x, from), from, w.blocks(x), to, w.blocksOf(x.Type.Shape[to])))
+	return w.swapped(w.part(v, from), from, w.blocks(v), axis, w.blocksOf(v.Type.Shape[axis]))
 }
 
 // swapped is x, which is cut along one axis, cut along another: all ranks send to all.

@@ -103,6 +103,21 @@ fn running[N, M](x: f32[N, M] sharded(0)) -> f32 = {
 }
 
 pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = grad(running, wrt = x)(x)`, [][]int64{{101, 3}}},
+	{"positions across parts", `pub fn f[N, M](x: f32[N, M] sharded(1), y: f32[N, M] sharded(0), z: f32[M] sharded(0)) -> (
+    f32[M, M] sharded(1), f32[M, M] sharded(1), f32[N, M] sharded(1), f32[N, M] sharded(0), f32[N, M] sharded(1)) = {
+    let rows = (abs(z) * 1000.0) as i32 % N;
+    let places = (abs(y) * 1000.0) as i32;
+    (x[rows], tabulate(M, M, |i, j| x[rows[j], j]), take_along_axis(x, places % N, axis = 0),
+        take_along_axis(y, reshard(places, 1) % M, axis = 1), scatter_add(x, places % N, y, axis = 0))
+}`, [][]int64{{29, 45}, {29, 45}, {45}}},
+	{"derivatives at positions across parts", `
+fn loss[N, M](x: f32[N, M] sharded(1), z: f32[M] sharded(0)) -> f32 = {
+    let y = transpose(x[(abs(z) * 1000.0) as i32 % N]);
+    sum(y .* y)
+}
+
+pub fn f[N, M](x: f32[N, M] sharded(1), z: f32[M] sharded(0)) -> f32[N, M] sharded(1) = grad(loss, wrt = x)(x, z)`,
+		[][]int64{{29, 45}, {45}}},
 	{"sorts",
 		`pub fn f[N, M](x: f32[N, M] sharded(0)) -> (f32[N, M] sharded(0), f32[N, M] sharded(0), i32[N, M] sharded(0)) =
     (sort(x, axis = 0), sort(x, axis = 1), argsort(x, axis = 0))`, [][]int64{{90, 5}}},
