@@ -24,6 +24,7 @@ var otherwise = map[string]string{
 	"tests/gradients/cost_test.go":           "counts kernels, and runs nothing",
 	"tests/library":                          "libraries are what a way stands for",
 	"tests/sources/ranks_test.go":            "what passes make, and runs nothing",
+	"tests/matmul/moved_test.go":             "looks at what plans say, and runs nothing",
 	"tests/matmul/free_test.go":              "a way of its own: several shapes with one code",
 	"tests/programs/library_test.go":         "libraries are what a way stands for",
 	"tests/random/large_test.go":             "checks programs, and runs nothing; tests/reach has the ways",

@@ -156,10 +156,10 @@ func (p *MatmulPlan) Left() float64 {
 	return left
 }
 
-// BetweenThreads estimates the bytes that go from thread to thread where several share a product that changes a part of
-// a matrix in place, in steps that each go on from what is there (docs/tuning/threads.md). Between two steps one thread
-// works on as many rows, or columns, or both, at the edge of that part as the chains are long: where they were changed
-// by another thread they come from its cache, and go back. What that thread makes are the operands of all, of which each
+// BetweenThreads estimates the bytes that go between threads where several share a product that changes a part of a
+// matrix in place, in steps that each go on from what is there (docs/tuning/threads.md). Between two steps one thread
+// works on as many rows, or columns, or both, at the edge of that part as the chains are long: where another thread has
+// changed them they come from its cache, and go back. What that thread makes are the operands of all, of which each
 // gets its rows of the left and all of the right one. kept says that other kernels of the loop share out the matrix by
 // rows, too, so that these stay where they are.
 func (p *MatmulPlan) BetweenThreads(kept bool) int64 {

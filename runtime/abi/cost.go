@@ -26,14 +26,12 @@ func (l *Launch) Within(time int64, on *profile.Threads) int64 {
 	return (time-1)/l.indexTime(time, on) + 1
 }
 
-// Grain is the least number of indices of the outermost axis that is worth a thread: they take as long as a region costs,
-// and what moves to other threads by it.
+// Grain is the least number of indices of the outermost axis that is worth a thread: they take as long as a region
+// costs and what moves to other threads by it, of which half a second counts at most.
 func (l *Launch) Grain(on *profile.Threads) int64 {
-	return l.Within(RegionTime(on)+min(min(l.Moved, 1<<40)*int64(on.MovedTime), mostMoving), on)
+	moving := min(min(l.Moved, 1<<40)*int64(on.MovedTime), 1e12/2)
+	return l.Within(RegionTime(on)+moving, on)
 }
-
-// mostMoving is the longest that what moves counts, in picoseconds: half a second.
-const mostMoving = 5e11
 
 // Rouse is the least number of indices of the outermost axis that is worth waking a thread that sleeps.
 func (l *Launch) Rouse(on *profile.Threads) int64 { return l.Within(1000*1000*int64(on.WakeTime), on) }

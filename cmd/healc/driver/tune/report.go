@@ -29,9 +29,9 @@ func (r *Report) Text() string {
 		}
 	}
 	if r.Region != (Region{}) {
-		fmt.Fprintf(&b, "\n# A region of threads costs %v; threads that sleep come after %v. An operation takes %.3g ps, "+
-			"a byte %.3g ps, one that another thread has written %.3g ps more.\n", r.Region.Cost, r.Region.Wake, r.Region.Op,
-			r.Region.Byte, r.Region.Moved)
+		fmt.Fprintf(&b, "\n# A region of threads costs %v; threads that sleep come after %v. An operation takes "+
+			"%.3g ps, a byte %.3g ps, one that another thread has written %.3g ps more.\n", r.Region.Cost,
+			r.Region.Wake, r.Region.Op, r.Region.Byte, r.Region.Moved)
 		for _, f := range profile.Fields() {
 			if f.Group() == "threads" {
 				line(f.Name)
