@@ -70,7 +70,8 @@ func TestSharedCode(t *testing.T) {
 	for part, want := range map[string]int{"ntt.64.": 14, "t.f.0.0.": 1, "t.f.0.1.": 1, "t.f.0.3.": 1,
 		"t.f.0.4.": 0, "t.f.0.5.": 1, "t.f.0.6.": 1, "t.f.0.7.": 0, "t.g.": 0, "t.h.0.2.": 1, "t.h.0.3.": 0,
 		"t.h.0.5.": 0, "t.other.0.1.": 1,
-		// Zen 5 takes four vectors of a sigmoid at once, and keeps 32 MiB of results; Sapphire Rapids reads two rows at once.
+		// Zen 5 takes four vectors of a sigmoid at once, and keeps 32 MiB of results; Sapphire Rapids reads two rows
+		// at once.
 		"t.fours.0.2.": 1, "t.fours.0.4.": 0, "t.fours.0.5.": 1, "t.fours.0.6.": 0,
 		"t.digits.0.2.": 1, "t.digits.0.5.": 1, "t.digits.0.6.": 0,
 		"t.streams.0.2.": 1, "t.streams.0.6.": 1, "t.streams.0.7.": 0} {

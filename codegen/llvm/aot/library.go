@@ -130,7 +130,8 @@ func (l *Library) levels(x86 bool) []Level {
 	}
 	levels := slices.Clone(Levels)
 	for i := range levels {
-		if s := levels[i].scheduled; s != "" && llvm.CheckProcessor(codegen.Target{Triple: l.Target.Triple, CPU: s}) != nil {
+		t := codegen.Target{Triple: l.Target.Triple, CPU: levels[i].scheduled}
+		if t.CPU != "" && llvm.CheckProcessor(t) != nil {
 			levels[i].scheduled = "" // an old libLLVM
 		}
 	}
