@@ -55,14 +55,19 @@ func begun(t *testing.T, program string) (c *exec.Cmd, ranks []int, out, errs *b
 	return c, ranks, out, errs
 }
 
+// ended reports that a process has ended, also one whose end nobody has asked for.
+func ended(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || bytes.Contains(stat, []byte(") Z "))
+}
+
 // gone waits until processes have ended.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	for limit := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
 		left := 0
 		for _, pid := range pids {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err == nil && !bytes.Contains(stat, []byte(") Z ")) { // nobody may ask for the end of an orphan
+			if !ended(pid) {
 				left++
 			}
 		}
@@ -135,57 +140,81 @@ const exchanging = `fn step[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(
 }
 `
 
-// TestNoPartOfAFile: whenever a rank is killed, a file under its name is whole.
-func TestNoPartOfAFile(t *testing.T) {
-	const files, n = 6, 300_000
-	dir := t.TempDir()
+// written is files that ranks write into a folder, one after the other.
+type written struct {
+	dir      string
+	files, n int
+}
+
+// program writes the files, and does not end.
+func (w written) program(t *testing.T) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "@io fn main() = {\n    let x: f32[%d] sharded(0) = tabulate(%d, |i| i as f32);\n", n, n)
-	for k := range files {
-		fmt.Fprintf(&b, "    save_npy(%q, x + %d.0);\n", filepath.Join(dir, fmt.Sprintf("x%d.npy", k)), k)
+	fmt.Fprintf(&b, "@io fn main() = {\n    let x: f32[%d] sharded(0) = tabulate(%d, |i| i as f32);\n", w.n, w.n)
+	for k := range w.files {
+		fmt.Fprintf(&b, "    save_npy(%q, x + %d.0);\n", filepath.Join(w.dir, fmt.Sprintf("x%d.npy", k)), k)
 	}
 	b.WriteString("    print(iterate(2_000_000_000, 1.0, |s| sin(s)));\n}\n")
-	program, whole, killed := file(t, b.String()), 0, 0
-	for range times() {
-		c, ranks, out, errs := begun(t, program)
-		for limit := time.Now().Add(hang); ; time.Sleep(time.Millisecond) { // until it writes
-			if left, err := os.ReadDir(dir); len(left) > rand.IntN(files) {
-				break
-			} else if err != nil || time.Now().After(limit) {
-				t.Fatalf("nothing is written: %v\n%s%s", err, out, errs)
+	return file(t, b.String())
+}
+
+// whole says how many files are there under their names, all of which have to be whole, and removes what is there.
+func (w written) whole(t *testing.T) (whole int) {
+	t.Helper()
+	for k := range w.files {
+		path := filepath.Join(w.dir, fmt.Sprintf("x%d.npy", k))
+		x, err := tensorfile.ReadNpyFile(path)
+		if os.IsNotExist(err) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for i, bits := range x.Bits() {
+			if v := math.Float32frombits(uint32(bits)); v != float32(i+k) {
+				t.Fatalf("element %d of %s is %v", i, path, v)
 			}
 		}
-		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		whole++
+		x.Close()
+	}
+	left, err := filepath.Glob(filepath.Join(w.dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range left { // what has another name may be a part
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return whole
+}
+
+// begins waits until some of the files are there, or parts of them.
+func (w written) begins(t *testing.T, out, errs *bytes.Buffer) {
+	t.Helper()
+	some := 1 + rand.IntN(w.files)
+	for limit := time.Now().Add(hang); ; time.Sleep(time.Millisecond) {
+		if left, err := os.ReadDir(w.dir); len(left) >= some {
+			break
+		} else if err != nil || time.Now().After(limit) {
+			t.Fatalf("nothing is written: %v\n%s%s", err, out, errs)
+		}
+	}
+	time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+}
+
+// TestNoPartOfAFile: whenever a rank is killed, a file under its name is whole.
+func TestNoPartOfAFile(t *testing.T) {
+	w := written{t.TempDir(), 6, 300_000}
+	program, whole, killed := w.program(t), 0, 0
+	for range times() {
+		c, ranks, out, errs := begun(t, program)
+		w.begins(t, out, errs)
 		if syscall.Kill(ranks[rand.IntN(3)], syscall.SIGKILL) == nil {
 			killed++
 		}
 		_ = c.Wait()
 		gone(t, ranks)
-		for k := range files {
-			path := filepath.Join(dir, fmt.Sprintf("x%d.npy", k))
-			x, err := tensorfile.ReadNpyFile(path)
-			if os.IsNotExist(err) {
-				continue
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			for i, bits := range x.Bits() {
-				if v := math.Float32frombits(uint32(bits)); v != float32(i+k) {
-					t.Fatalf("element %d of %s is %v", i, path, v)
-				}
-			}
-			whole++
-			x.Close()
-		}
-		left, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range left { // what has another name may be a part
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-		}
+		whole += w.whole(t)
 	}
 	t.Logf("%d runs were ended, and have left %d whole files", killed, whole)
 	if killed == 0 {
