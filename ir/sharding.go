@@ -103,8 +103,8 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardPositions: {"positions", "The extreme of each part and its position are gathered."},
 	ShardProduct: {"products", "Rows of the left or columns of the right are cut. Where the other factor is, too, it " +
 		"is gathered, in pieces while the product computes."},
-	ShardBlocks: {"products by blocks", "As products. Of factors that are cut along the axis that is added along, the " +
-		"results of blocks are gathered as those of chunks are."},
+	ShardBlocks: {"products by blocks", "As products. Of factors that are cut along the axis that is added along, " +
+		"the results of blocks are gathered as those of chunks are."},
 	ShardFold: {"in order, to one", "The state goes from rank to rank, and the last one to all."},
 	ShardScan: {"in order", "The state goes from rank to rank."},
 	ShardRows: {"rows", "Rows that lie on one rank are computed there. Rows that are cut are brought to ranks, and " +
@@ -114,15 +114,15 @@ var shardingTexts = [...]struct{ name, text string }{
 		"block of that one, and sorts what it gets; many rows are brought to ranks. Of the first or last elements " +
 		"alone, those of each part are gathered."},
 	ShardSortPositions: {"positions that sort", "As sorts, with the position of each element."},
-	ShardRequests: {"requests", "Each rank asks the others for the elements at its positions. Of a tensor that is cut " +
-		"along an axis which they do not count, every rank has a part of each element, and gets all positions."},
+	ShardRequests: {"requests", "Each rank asks the others for the elements at its positions. Of a tensor that is " +
+		"cut along an axis which they do not count, every rank has a part of each element, and gets all positions."},
 	ShardAlong: {"along an axis", "Each rank asks the others for the elements at its positions along the cut " +
-		"axis; those along an axis that is whole are there. Positions that are cut in another way than the tensor, which " +
-		"has that axis whole, are sent by all ranks to all."},
+		"axis; those along an axis that is whole are there. Positions that are cut in another way than the tensor, " +
+		"which has that axis whole, are sent by all ranks to all."},
 	ShardScatter: {"scatters", "Positions and values are sent to the ranks that have the elements, in rounds " +
 		"that are no longer than parts, whoever gets how many. To what every rank has, the state goes from rank to " +
-		"rank, or sums of integers are gathered. What is added to a tensor that is cut along another axis is there, or " +
-		"is sent by all ranks to all."},
+		"rank, or sums of integers are gathered. What is added to a tensor that is cut along another axis is there, " +
+		"or is sent by all ranks to all."},
 	ShardUpdate: {"updates", "Every rank replaces the elements of its own part."},
 	ShardTabulate: {"by index", "What is read at a known distance from the index, and lies with neighbours, is " +
 		"sent. Sums of integers over all elements, as those of a histogram, are gathered."},

@@ -257,7 +257,8 @@ func TestSignals(t *testing.T) {
 			_ = c.Wait()
 			if took := time.Since(start); c.ProcessState.ExitCode() != 128+int(s) || took > hang ||
 				strings.Count(errs.String(), "error") != 1 || !strings.Contains(errs.String(), want) {
-				t.Errorf("%v after %v: exit code %d after %v\n%s%s", s, wait, c.ProcessState.ExitCode(), took, out, errs)
+				t.Errorf("%v after %v: exit code %d after %v\n%s%s", s, wait, c.ProcessState.ExitCode(), took,
+					out, errs)
 			}
 			gone(t, ranks)
 		}

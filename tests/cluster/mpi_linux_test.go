@@ -132,7 +132,7 @@ func TestLaunchedKilledAnywhere(t *testing.T) {
 			whole += w.whole(t)
 		}
 		slices.Sort(all)
-		t.Logf("of %d runs half have ended %v after a rank, the slowest %v; %d files were whole; %d launchers were stuck",
+		t.Logf("of %d runs half have ended %v after a rank, the slowest %v; %d files were whole, %d launchers stuck",
 			len(all), all[len(all)/2], all[len(all)-1], whole, stuck)
 		if stuck > max(1, len(all)/10) {
 			t.Errorf("%d launchers of %d did not end", stuck, len(all))

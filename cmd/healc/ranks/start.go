@@ -227,8 +227,8 @@ func (w *watcher) kill() {
 	}
 }
 
-// watch waits for the end of all ranks. After a signal what a rank reports is no reason: one that the signal meets before
-// it has a handler is ended at once, and the others then miss it, or do not find it.
+// watch waits for the end of all ranks. After a signal what a rank reports is no reason: one that the signal meets
+// before it has a handler is ended at once, and the others then miss it, or do not find it.
 func (w *watcher) watch(signals <-chan os.Signal) (code int, err error) {
 	var late <-chan time.Time
 	for w.running > 0 {
