@@ -74,6 +74,7 @@ var measuredIn = []string{"codegen/schedule", "codegen/llvm/emit", "codegen/llvm
 
 // noMachine are named numbers in these packages that no machine decides, with the reason.
 var noMachine = map[string]string{
+	"Mostly":                  "says which kernels stores.written_most is about",
 	"maxIndex":                "follows from the width of an index",
 	"compactMost":             "what is copied to have code once in place of twice: little, whatever holds it",
 	"AMXRows":                 "what the instructions are for",

@@ -27,8 +27,8 @@ type Architecture struct {
 
 // Architectures are the processors that code is made for, in ascending order. Version 15 of LLVM mixes up registers.
 // Code for one runs on all later ones.
-var Architectures = []Architecture{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16}, {"sm_87", 16},
-	{"sm_89", 16}, {"sm_90", 16}}
+var Architectures = []Architecture{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16},
+	{"sm_87", 16}, {"sm_89", 16}, {"sm_90", 16}}
 
 // DefaultArch is the processor for which code is made when none is named.
 const DefaultArch = "sm_70"
