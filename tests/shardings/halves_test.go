@@ -81,7 +81,16 @@ func TestManyRanks(t *testing.T) {
 	const source = `pub fn f[N](x: f32[N] sharded(0)) -> f32[N] =
     replicate(tabulate(N, |i| if i > 0 { x[i - 1] } else { 0.0 }))`
 	const ranks = 18
-	p := program{"", source, [][]int64{{20 * ranks}}}
+	if n := halved(t, source, ranks, []int64{20 * ranks}); n != ranks {
+		t.Errorf("%d exchanges have halves on %d ranks", n, ranks)
+	}
+}
+
+// halved runs a program on ranks of this process, compares each with the interpreter, and counts the exchanges that
+// have halves.
+func halved(t *testing.T, source string, ranks int, shapes ...[]int64) int64 {
+	t.Helper()
+	p := program{"", source, shapes}
 	input := p.input()
 	want, err := outcome(source, input, engine.Options{Backend: heal.Interp})
 	if err != nil {
@@ -100,45 +109,22 @@ func TestManyRanks(t *testing.T) {
 	call := func(o engine.Options) (*random.Outcome, error) { return outcome(source, input, o) }
 	for rank, got := range together(t, comms, o, call) {
 		if d := random.Diff(want, got); d != "" {
-			t.Errorf("rank %d: %s", rank, d)
+			t.Errorf("rank %d of %d: %s", rank, ranks, d)
 		}
 	}
-	if n := begun.Load(); n != ranks {
-		t.Errorf("%d exchanges have halves on %d ranks", n, ranks)
-	}
+	return begun.Load()
 }
 
 // TestPieces: the pieces of a factor are sent in halves by any number of ranks.
 func TestPieces(t *testing.T) {
 	const source = `pub fn f[N, K, M](a: f32[N, K] sharded(0), b: f32[K, M] sharded(0)) -> f32[N, M] sharded(0) = a @ b`
-	p := program{"", source, [][]int64{{36, 720}, {720, 896}}}
-	input := p.input()
-	want, err := outcome(source, input, engine.Options{Backend: heal.Interp})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for ranks, pieces := range map[int]int64{2: 4, 18: 4} {
-		comms, err := heal.LocalCluster(ranks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var begun atomic.Int64
-		for k := range comms {
-			comms[k] = halving{comms[k], &begun}
-		}
-		o := engine.Options{Threads: 1}
-		ways.Least.Set(&o)
-		call := func(o engine.Options) (*random.Outcome, error) { return outcome(source, input, o) }
-		for rank, got := range together(t, comms, o, call) {
-			if d := random.Diff(want, got); d != "" {
-				t.Errorf("rank %d of %d: %s", rank, ranks, d)
-			}
-		}
 		result := int64(0)
 		if ranks <= 16 { // the result is gathered in halves, too
 			result = 1
 		}
-		if n := begun.Load(); n != int64(ranks)*(pieces+result) {
+		n := halved(t, source, ranks, []int64{36, 720}, []int64{720, 896})
+		if n != int64(ranks)*(pieces+result) {
 			t.Errorf("%d exchanges have halves on %d ranks", n, ranks)
 		}
 	}
