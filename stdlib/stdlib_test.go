@@ -37,7 +37,7 @@ func TestModules(t *testing.T) {
 				t.Fatal("listed, but not there")
 			}
 			for _, backend := range []string{heal.Interp, heal.CPU, devices.Backend()} {
-				if backend == heal.CPU && (testing.Short() || !sample.Has(day, k, 2)) ||
+				if backend == heal.CPU && (testing.Short() || !sample.Has(day, k, 3)) ||
 					backend == devices.Backend() && !devices.Takes(1, 1) {
 					continue
 				}

@@ -15,6 +15,7 @@ import (
 	"healc/passes/bufferize"
 	"healc/runtime/abi"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 // programCase is a function with sizes for it.
@@ -111,9 +112,11 @@ var programs = []programCase{
 		[][]int64{{3, 70}, {2, 300}, {40, 35}, {1, 3000}}},
 }
 
-// TestPrograms compiles functions for literal extents and for any, and compares with the literal execution.
+// TestPrograms compiles functions for literal extents and for any, and compares with the literal execution. Half of
+// the sizes run a day.
 func TestPrograms(t *testing.T) {
-	for _, p := range programs {
+	day := sample.Today(t)
+	for k, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			m, err := engine.Compile(p.source, engine.Options{Target: codegen.Target{Kind: "gpu"}})
 			if err != nil {
@@ -130,7 +133,7 @@ func TestPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, size := range p.sizes {
-				if testing.Short() && i%2 == 1 {
+				if !sample.Has(day+k, i, 2) {
 					continue
 				}
 				dims := map[string]int64{}

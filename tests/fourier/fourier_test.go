@@ -123,8 +123,8 @@ func differ(t *testing.T, where string, got, want []uint64) {
 	}
 }
 
-// TestCompiled compares code with the interpreter: lines of up to 64 numbers, and every second one of the longer
-// lengths, the others on the next day.
+// TestCompiled compares code with the interpreter: lines of up to 64 numbers, and every fourth one of the longer
+// lengths, the others on the next days.
 func TestCompiled(t *testing.T) {
 	cpus, day := devices.Targets(t), sample.Today(t)
 	rng := rand.New(rand.NewPCG(3, 5))
@@ -134,7 +134,7 @@ func TestCompiled(t *testing.T) {
 		}
 		for k, f := range forms {
 			if (i+k)%2 > 0 && n > 64 || (i+k)%8 > 0 && n > 4096 || // compiling takes long
-				n > 64 && !sample.Has(day, i, 2) {
+				n > 64 && !sample.Has(day, i, 4) {
 				continue
 			}
 			elem := []string{"f64", "f32", "f64", "f32", "bf16", "f16"}[(i+k)%6]
@@ -209,7 +209,7 @@ func TestShortLines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 13))
 	for i, n := range []int64{2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 18, 20, 24, 25, 30, 32, 36, 48, 60, 64} {
 		for k, f := range short {
-			if !sample.Has(day, i+k, 2) {
+			if !sample.Has(day, i+k, 4) {
 				continue
 			}
 			elem := []string{"f64", "f32", "f64", "f32", "bf16"}[(i+2*k)%5]

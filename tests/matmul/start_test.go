@@ -34,7 +34,7 @@ func TestStart(t *testing.T) {
 		src := strings.NewReplacer("T[", c.elem+"[", "S[", c.sum+"[").Replace(
 			"fn f[M, K, N](a: T[M, K], b: T[K, N], c: S[M, N]) -> S[M, N] = " + c.body)
 		for k, s := range [][3]int64{{2, 1, 1}, {7, 33, 19}, {19, 600, 37}, {5, 0, 9}} {
-			if !sample.Has(day+i, k, 2) {
+			if !sample.Has(day+i, k, 4) {
 				continue
 			}
 			m, k, n := s[0], s[1], s[2]

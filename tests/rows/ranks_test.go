@@ -62,11 +62,11 @@ func partialArgs(name string, m, n int64, kind int, seed uint64) []*ir.Array {
 	return []*ir.Array{rowsToSort(r, typeOfSort(name), sortShape(name, m, n), kind), rankToRead(r, n)}
 }
 
-// TestPartialSorts is TestSorts for a few ranks, with a fourteenth of the lengths a day.
+// TestPartialSorts is TestSorts for a few ranks, with a 23rd of the lengths a day.
 func TestPartialSorts(t *testing.T) {
-	step := sample.Part(14)
+	step := sample.Part(23)
 	if testing.Short() {
-		step = 19
+		step = 29
 	}
 	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"", 2, false}}
 	sortsOfLengths(t, partialSorts(), configs, step, partialArgs)

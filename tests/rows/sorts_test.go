@@ -183,12 +183,12 @@ func sameSort(want, got *random.Outcome) string {
 	return ""
 }
 
-// TestSorts compiles for lengths that are known. On a day each function has a tenth of the lengths, and each length a
-// tenth of the functions; after ten days all have met, and go on with another kind of rows and another processor.
+// TestSorts compiles for lengths that are known. On a day each function has a twentieth of the lengths, and each length
+// a twentieth of the functions; after twenty days all have met, and go on with another kind of rows and another processor.
 func TestSorts(t *testing.T) {
-	step := sample.Part(10)
+	step := sample.Part(20)
 	if testing.Short() {
-		step = 17
+		step = 29
 	}
 	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}}
 	sortsOfLengths(t, sorts(), configs, step,

@@ -52,7 +52,7 @@ func TestStreams(t *testing.T) {
 		defer interp.Close()
 		for k, count := range []int{2, 4} {
 			turn++
-			if !sample.Has(day+i, k, 2) {
+			if !sample.Has(day+i, k, 4) {
 				continue
 			}
 			p := profile.Base().Clone()

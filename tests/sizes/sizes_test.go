@@ -211,11 +211,11 @@ func inLibrary(t *testing.T, m *engine.Module, lib *library.Lib, entries []*aot.
 }
 
 // TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size;
-// code that knows its size meets every program with every ninth one of these sizes, other ones every day, every size
-// with every ninth program, and each of both with every processor and every number of threads.
+// code that knows its size meets every program with every 13th one of these sizes, other ones every day, every size
+// with every 13th program, and each of both with every processor and every number of threads.
 func TestEachSize(t *testing.T) {
 	interp := compile(t, engine.Options{Backend: heal.Interp})
-	every, part := 11, sample.Part(9)
+	every, part := 11, sample.Part(13)
 	if testing.Short() {
 		every, part = 97, sample.Part(3)
 	}
