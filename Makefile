@@ -8,7 +8,7 @@ override export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate hashes module exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas clean
 
 all: build
 
@@ -75,6 +75,11 @@ lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulnch
 module: setup ## PATH=host/owner/heal: another path for the module, in all files
 	@go run ./tests/module "$(MODULE)"
 
+dist: setup ## dist/: archives, packages, checksums of a release (CONTRIBUTING.md); MAINTAINER=
+	@cd internal/packaging/nfpm && go build -o ../../../.tools/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+	@rm -rf dist
+	@go run ./internal/packaging -o dist -nfpm .tools/nfpm $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
+
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
 	@go run ./tests/codehash
 
@@ -99,4 +104,4 @@ exhaustive: setup ## all 2^32 inputs of every unary f32 function; many of the f6
 	HEAL_EXHAUSTIVE=1 go test -run 'Exhaustive|Judge|F64|Pow|Atan2' -v -timeout 0 ./ir/scalar/elementary
 
 clean:
-	rm -rf bin .tools
+	rm -rf bin dist .tools

@@ -183,6 +183,7 @@ var imports = []struct{ pkg, may string }{
 	{"nn", ". ir/scalar lang/types runtime/tensor runtime/tensorfile"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
+	{"internal/packaging", ". cmd/healc/cli"},
 	{"tests/bench/ranks", "runtime/cluster runtime/dynlib cmd/healc/ranks"},
 	{"tests/...", "* nn cmd/healc/measure tests/..."},
 }
@@ -201,9 +202,9 @@ var outside = []struct{ dep, by string }{
 	{"github.com/ebitengine/purego",
 		"runtime/dynlib codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest " +
 			"runtime/cluster/mpi tests/bench/ranks tests/library"},
-	{"github.com/spf13/cobra", "cmd/healc/..."},
+	{"github.com/spf13/cobra", "cmd/healc/... internal/packaging"},
 	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
-	{"github.com/spf13/pflag", "cmd/healc/..."},
+	{"github.com/spf13/pflag", "cmd/healc/... internal/packaging"},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target runtime/amx"},
 	{"golang.org/x/sys/unix", "cmd/healc/ranks internal/sandbox internal/sandbox/sandboxtest runtime/mapped"},

@@ -93,7 +93,7 @@ func (a *app) packages() error {
 
 // lookFor is what has a need where no package is known.
 var lookFor = map[distro.Need]string{distro.LLVM: "libLLVM 16-22", distro.Linker: "ld or lld",
-	distro.MPI: "MPICH, Open MPI", distro.GPU: "libcuda.so.1"}
+	distro.MPI: "an MPI library", distro.GPU: "libcuda.so.1"}
 
 // findNeed is where healc finds what it takes from the system.
 func findNeed(need distro.Need) (string, error) {

@@ -128,6 +128,12 @@ func (a *app) rootFor(args []string) *cobra.Command {
 	return a.root()
 }
 
+// Commands is the whole command tree, for the manual pages and the completions of packages.
+func Commands() *cobra.Command {
+	a := &app{in: os.Stdin, out: newOutput(os.Stdout), err: os.Stderr}
+	return a.root()
+}
+
 // root is the whole command tree.
 func (a *app) root() *cobra.Command {
 	root := a.bareRoot()
