@@ -69,16 +69,16 @@ lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulnch
 	go vet ./...
 	go test ./tests -run TestColumns
 	go mod tidy -diff
-	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters tests/emulated/arm64.sh
+	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters tests/emulated/arm64.sh docs/install.sh
 	@.ci/linters
 
 module: setup ## PATH=host/owner/heal: another path for the module, in all files
 	@go run ./tests/module "$(MODULE)"
 
-dist: setup ## dist/: archives, packages, checksums of a release (CONTRIBUTING.md); MAINTAINER=
+dist: setup ## dist/: archives, packages, checksums of a release (CONTRIBUTING.md); URL=, MAINTAINER=
 	@cd internal/packaging/nfpm && go build -o ../../../.tools/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
 	@rm -rf dist
-	@go run ./internal/packaging -o dist -nfpm .tools/nfpm $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
+	@go run ./internal/packaging -o dist -nfpm .tools/nfpm -url "$(URL)" $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
 
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
 	@go run ./tests/codehash

@@ -77,7 +77,7 @@ func (r *release) common(modules []module, bill []byte) ([]file, error) {
 }
 
 // isShipped reports whether a file of docs or examples goes into packages: pages with their figures, and whatever is no
-// Go code of the examples.
+// Go code of the examples. install.sh lies beside the archives.
 func isShipped(name string) bool {
 	if strings.HasPrefix(name, "docs/") {
 		return slices.Contains([]string{".md", ".svg"}, filepath.Ext(name))

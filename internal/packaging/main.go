@@ -6,10 +6,13 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,6 +20,7 @@ import (
 func main() {
 	r := &release{}
 	flag.StringVar(&r.out, "o", "dist", "the folder that is written, which is made or is empty")
+	flag.StringVar(&r.url, "url", "", "where the files will lie, which install.sh takes them from")
 	flag.StringVar(&r.maintainer, "maintainer", "Heal developers <maintainers@heal.invalid>", "of packages")
 	flag.StringVar(&r.nfpm, "nfpm", "", "the program that makes packages; without it there are none")
 	only := flag.String("only", "", "the targets that are built, such as linux-amd64,windows-amd64; all without it")
@@ -30,7 +34,7 @@ func main() {
 // release is one version with its files.
 type release struct {
 	source
-	out, maintainer, nfpm string
+	out, url, maintainer, nfpm string
 
 	stage string // a folder for what is not left
 }
@@ -98,8 +102,35 @@ func (r *release) make(only string) error {
 	if err := r.write("Containerfile", container); err != nil {
 		return err
 	}
+	script, err := os.ReadFile("docs/install.sh")
+	if err == nil && r.url != "" {
+		script, err = addressed(script, r.url)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.write("install.sh", script); err != nil {
+		return err
+	}
+	if err := os.Chmod(filepath.Join(r.out, "install.sh"), 0o755); err != nil {
+		return err
+	}
 	return sums(r.out)
 }
+
+// addressed is install.sh as it takes files from a URL where nothing else is said.
+func addressed(script []byte, url string) ([]byte, error) {
+	if !isURL.MatchString(url) {
+		return nil, fmt.Errorf("%q is no address of files: https://host/folder", url)
+	}
+	const from = "\nfrom=${HEAL_FROM:-"
+	if bytes.Count(script, []byte(from+"}\n")) != 1 {
+		return nil, errors.New("install.sh has no one line for the address")
+	}
+	return bytes.Replace(script, []byte(from), []byte(from+url), 1), nil
+}
+
+var isURL = regexp.MustCompile(`^https?://[0-9A-Za-z._~/%+:-]+$`)
 
 // write writes a file of the release.
 func (r *release) write(name string, text []byte) error {

@@ -285,7 +285,7 @@ func TestReproducible(t *testing.T) {
 // complete: a release of v0.8.7 has a file for each target, and no others than it should.
 func complete(t *testing.T, dir string, packages bool) {
 	t.Helper()
-	want := []string{"Containerfile", sumsFile, "healc-0.8.7.cdx.json", "healc-0.8.7-windows-amd64.zip"}
+	want := []string{"Containerfile", "install.sh", sumsFile, "healc-0.8.7.cdx.json", "healc-0.8.7-windows-amd64.zip"}
 	for _, target := range []string{"linux-amd64", "linux-arm64", "linux-amd64-musl", "linux-arm64-musl",
 		"darwin-amd64", "darwin-arm64"} {
 		want = append(want, "healc-0.8.7-"+target+".tar.gz")
