@@ -69,7 +69,7 @@ lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulnch
 	go vet ./...
 	go test ./tests -run TestColumns
 	go mod tidy -diff
-	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters tests/emulated/arm64.sh docs/install.sh
+	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters tests/emulated/arm64.sh docs/install.sh internal/packaging/*.sh
 	@.ci/linters
 
 module: setup ## PATH=host/owner/heal: another path for the module, in all files
