@@ -292,13 +292,9 @@ func hostTake(r *run, fr *frame, s *boundStep) error {
 	if err != nil {
 		return err
 	}
-	list, err := fr.packed(&s.views[1])
+	at, err := fr.positions(&s.views[1])
 	if err != nil {
 		return err
-	}
-	at := make([]int64, len(list)/8)
-	for i := range at {
-		at[i] = int64(memory.LoadBits(unsafe.Pointer(&list[8*i]), 8))
 	}
 	return fr.into(s.def.Host.Out[0], func(out []byte) error {
 		return exchange.Take(r.cluster(), fr.layout(s, 0), x, at, out)

@@ -204,11 +204,16 @@ func (m *moved) fetches(l parts.Layout, size int64) {
 }
 
 // requests is an exchange by which each rank asks the others for rows at positions, of which it has so many: it says
-// how many it asks each for, which they are, and gets them. It is at most this, where all that a rank asks for, and is
-// asked for, is on other ranks.
+// how many it asks each for, in all and, where there are several rounds, in each, and then in each round which they
+// are, and gets them. It is at most this, where all that a rank asks for, and is asked for, is on other ranks.
 func (m *moved) requests(l parts.Layout, positions int64) {
 	const word = 8
 	others := int64(len(m.ranks) - 1)
+	rounds, position := parts.RequestRounds(positions, l.Inner), l.RequestBytes()
+	words, counts := int64(2*word), int64(1)
+	if rounds > 1 {
+		words, counts = words+rounds*word, 2
+	}
 	for r := range m.ranks {
 		asked := positions
 		if others == 0 {
@@ -218,14 +223,14 @@ func (m *moved) requests(l parts.Layout, positions int64) {
 		if l.Len(r) == 0 {
 			heard = 0
 		}
-		messages := others + min(others, asked) + min(others, heard)
-		m.ranks[r] = Traffic{Sent: word*others + word*asked + l.Inner*heard,
-			Received: word*others + word*heard + l.Inner*asked,
+		messages := counts*others + min(rounds*others, asked) + min(rounds*others, heard)
+		m.ranks[r] = Traffic{Sent: words*others + position*asked + l.Inner*heard,
+			Received: words*others + position*heard + l.Inner*asked,
 			Sends:    messages, Receives: messages}
 	}
-	m.rounds, m.atMost = 3*others, true
-	m.busy = word*others + (word+l.Inner)*positions*others/(others+1)
-	m.memory += positions * (4*word + 2*l.Inner) // as many are heard as asked, if it is even
+	m.rounds, m.atMost = (counts+2*rounds)*others, true
+	m.busy = words*others + (position+l.Inner)*positions*others/(others+1)
+	m.memory += min(positions, parts.RequestRun(l.Inner)) * 2 * (position + l.Inner) // heard as asked, if it is even
 }
 
 // sorted is an exchange by which each rank gets its block of rows that are sorted: splitters are found in rounds, from

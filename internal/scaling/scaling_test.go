@@ -103,8 +103,11 @@ func TestMessages(t *testing.T) {
 		{name: "in order", source: `pub fn f(x: f64[4, 50] sharded(1)) -> f64[4] = (|a, b| a * 0.5 + b)/[axis = 1](x)`,
 			ranks: 5, sent: 4*32 + 4*160, sends: 4 + 5*4, bandwidth: 4*32e-9 + 128e-9, latency: 4e-6 + 4e-6},
 		{name: "requests", source: `pub fn f(x: f32[100] sharded(0), i: i32[40] sharded(0)) -> f32[40] =
-    replicate(x[i])`, ranks: 2, sent: 2*(8+20*8+20*4) + 160, sends: 2*3 + 2,
-			bandwidth: 8e-9 + 120e-9 + 80e-9, latency: 3e-6 + 1e-6, atMost: true},
+    replicate(x[i])`, ranks: 2, sent: 2*(16+20*4+20*4) + 160, sends: 2*3 + 2,
+			bandwidth: 16e-9 + 80e-9 + 80e-9, latency: 3e-6 + 1e-6, atMost: true},
+		{name: "requests in two rounds", source: `pub fn f(x: u16[1048576] sharded(0), i: i32[1048576] sharded(0)) ->
+    u16[1048576] = replicate(x[i])`, ranks: 2, sent: 2*(32+1<<19*(4+2)) + 2<<20, sends: 2*6 + 2,
+			bandwidth: 32e-9 + 1<<18*6e-9 + 1<<20*1e-9, latency: 6e-6 + 1e-6, atMost: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := predict(t, c.ranks, c.source, func(s *scaling.Setting) {

@@ -6,7 +6,6 @@
 package exchange
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -317,66 +316,6 @@ func AllToAll(c cluster.Comm, s Swap, part, out []byte) error {
 		dst.from[f], _ = s.From.Of(r)
 		copyBox(dst, box{bytes: recv[at : at+from[r]], dims: size}, size)
 		at += from[r]
-	}
-	return nil
-}
-
-// Take gives a rank the rows at these positions of a tensor that is cut along its first axis; they are there.
-func Take(c cluster.Comm, l Layout, part []byte, at []int64, out []byte) error {
-	n, me := c.Size(), c.Rank()
-	asked := make([][]int64, n) // by rank, which of the positions it has
-	for i, p := range at {
-		if p < 0 || p >= l.Extent {
-			return fmt.Errorf("BUG: position %d of an axis of %d is asked for", p, l.Extent)
-		}
-		r := (p + l.Origin) / l.Block
-		asked[r] = append(asked[r], int64(i))
-	}
-	counts := make([]byte, 8*n)
-	others := make([]byte, 8*n)
-	eight := make([]int, n)
-	for r := range n {
-		eight[r] = 8
-		binary.LittleEndian.PutUint64(counts[8*r:], uint64(len(asked[r])))
-	}
-	if err := c.AllToAll(counts, eight, others, eight); err != nil {
-		return err
-	}
-	ask, hear := make([]int, n), make([]int, n)
-	send, total := []byte{}, 0
-	for r := range n {
-		ask[r] = 8 * len(asked[r])
-		hear[r] = 8 * int(binary.LittleEndian.Uint64(others[8*r:]))
-		total += hear[r]
-		for _, i := range asked[r] {
-			send = binary.LittleEndian.AppendUint64(send, uint64(at[i]))
-		}
-	}
-	wanted := make([]byte, total)
-	if err := c.AllToAll(send, ask, wanted, hear); err != nil {
-		return err
-	}
-	first, end := l.Of(me)
-	reply := make([]byte, 0, total/8*int(l.Inner))
-	for ; len(wanted) > 0; wanted = wanted[8:] {
-		p := int64(binary.LittleEndian.Uint64(wanted))
-		if p < first || p >= end {
-			return fmt.Errorf("BUG: rank %d is asked for position %d, and has %d to %d", me, p, first, end)
-		}
-		reply = append(reply, part[(p-first)*l.Inner:][:l.Inner]...)
-	}
-	for r := range n {
-		hear[r], ask[r] = hear[r]/8*int(l.Inner), ask[r]/8*int(l.Inner)
-	}
-	got := make([]byte, len(at)*int(l.Inner))
-	if err := c.AllToAll(reply, hear, got, ask); err != nil {
-		return err
-	}
-	for r := range n {
-		for _, i := range asked[r] {
-			copy(out[i*l.Inner:][:l.Inner], got)
-			got = got[l.Inner:]
-		}
 	}
 	return nil
 }

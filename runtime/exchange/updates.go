@@ -24,7 +24,7 @@ func UpdateRounds(c cluster.Comm, b Blocks, at []int64, size int64) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	got, err := exchangeCounts(c, sent)
+	got, err := exchangeWords(c, sent)
 	if err != nil {
 		return 0, err
 	}
@@ -47,29 +47,31 @@ func UpdateRounds(c cluster.Comm, b Blocks, at []int64, size int64) (int64, erro
 
 // owners is how many of the positions each rank has.
 func owners(c cluster.Comm, b Blocks, at []int64) ([]int64, error) {
-	counts := make([]int64, c.Size())
+	counts, owner := make([]int64, c.Size()), b.owner()
 	for _, p := range at {
 		if p < 0 || p >= b.Extent {
 			return nil, fmt.Errorf("BUG: something is added at position %d of an axis of %d", p, b.Extent)
 		}
-		counts[p/b.Block]++
+		r, _ := owner.of(uint64(p))
+		counts[r]++
 	}
 	return counts, nil
 }
 
-// exchangeCounts sends one number to each rank, and gives that of each.
-func exchangeCounts(c cluster.Comm, to []int64) ([]int64, error) {
-	var send []byte
+// exchangeWords sends as many words to each rank, and gives those of each.
+func exchangeWords(c cluster.Comm, to []int64) ([]int64, error) {
+	send := make([]byte, 0, 8*len(to))
 	for _, k := range to {
 		send = binary.LittleEndian.AppendUint64(send, uint64(k))
 	}
-	recv, each := make([]byte, len(send)), slices.Repeat([]int{8}, len(to))
+	n := c.Size()
+	recv, each := make([]byte, len(send)), slices.Repeat([]int{len(send) / n}, n)
 	if err := c.AllToAll(send, each, recv, each); err != nil {
 		return nil, err
 	}
 	from := make([]int64, len(to))
-	for r := range from {
-		from[r] = int64(binary.LittleEndian.Uint64(recv[8*r:]))
+	for i := range from {
+		from[i] = int64(binary.LittleEndian.Uint64(recv[8*i:]))
 	}
 	return from, nil
 }
@@ -82,7 +84,7 @@ func Updates(c cluster.Comm, b Blocks, at []int64, values []byte, width, round i
 	if err != nil {
 		return err
 	}
-	theirs, err := exchangeCounts(c, have)
+	theirs, err := exchangeWords(c, have)
 	if err != nil {
 		return err
 	}
@@ -94,11 +96,11 @@ func Updates(c cluster.Comm, b Blocks, at []int64, values []byte, width, round i
 		ends[r] = min(max((round+1)*size-before, 0), k)
 		before += k
 	}
-	from, err := exchangeCounts(c, firsts)
+	from, err := exchangeWords(c, firsts)
 	if err != nil {
 		return err
 	}
-	until, err := exchangeCounts(c, ends)
+	until, err := exchangeWords(c, ends)
 	if err != nil {
 		return err
 	}
@@ -108,9 +110,9 @@ func Updates(c cluster.Comm, b Blocks, at []int64, values []byte, width, round i
 		sends[r], receives[r] = int((until[r]-from[r])*(8+width)), int((ends[r]-firsts[r])*(8+width))
 		starts[r], all, total = all, all+sends[r], total+receives[r]
 	}
-	send, seen := make([]byte, all), make([]int64, n)
+	send, seen, owner := make([]byte, all), make([]int64, n), b.owner()
 	for i, p := range at {
-		r := p / b.Block
+		r, _ := owner.of(uint64(p))
 		if k := seen[r]; k >= from[r] && k < until[r] {
 			binary.LittleEndian.PutUint64(send[starts[r]:], uint64(p))
 			copy(send[starts[r]+8:][:width], values[int64(i)*width:])
