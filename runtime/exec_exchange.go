@@ -292,11 +292,19 @@ func hostTake(r *run, fr *frame, s *boundStep) error {
 	if err != nil {
 		return err
 	}
-	at, err := fr.positions(&s.views[1])
-	if err != nil {
-		return err
-	}
 	return fr.into(s.def.Host.Out[0], func(out []byte) error {
+		v := &s.views[1]
+		if fr.f.bufs[v.buf].dtype == types.I32 {
+			at, err := listed[int32](fr, v)
+			if err != nil {
+				return err
+			}
+			return exchange.Take(r.cluster(), fr.layout(s, 0), x, at, out)
+		}
+		at, err := listed[int64](fr, v)
+		if err != nil {
+			return err
+		}
 		return exchange.Take(r.cluster(), fr.layout(s, 0), x, at, out)
 	})
 }
@@ -327,17 +335,17 @@ func hostSorted(r *run, fr *frame, s *boundStep) error {
 	return move(0)
 }
 
-// positions are those that an operand has.
-func (fr *frame) positions(v *boundView) ([]int64, error) {
+// listed is the positions that an operand has.
+func listed[P int32 | int64](fr *frame, v *boundView) ([]P, error) {
 	x, err := fr.packed(v)
 	if err != nil || len(x) == 0 {
 		return nil, err
 	}
-	return unsafe.Slice((*int64)(unsafe.Pointer(&x[0])), len(x)/8), nil
+	return unsafe.Slice((*P)(unsafe.Pointer(&x[0])), len(x)/int(unsafe.Sizeof(P(0)))), nil
 }
 
 func hostUpdateRounds(r *run, fr *frame, s *boundStep) error {
-	at, err := fr.positions(&s.views[0])
+	at, err := listed[int64](fr, &s.views[0])
 	if err != nil {
 		return err
 	}
@@ -347,7 +355,7 @@ func hostUpdateRounds(r *run, fr *frame, s *boundStep) error {
 }
 
 func hostUpdates(r *run, fr *frame, s *boundStep) error {
-	at, err := fr.positions(&s.views[0])
+	at, err := listed[int64](fr, &s.views[0])
 	if err != nil {
 		return err
 	}

@@ -204,8 +204,8 @@ var _ = exchangeOp(Take, ir.OpDef{
 		if err := cutAxis("exchange_take", args[0], 0); err != nil {
 			return nil, err
 		}
-		if args[1].Elem != types.I64 || args[1].Rank() != 1 {
-			return nil, broken("C2", "the positions of `exchange_take` are i64 along one axis, not %s", args[1])
+		if args[1].Elem != types.I64 && args[1].Elem != types.I32 || args[1].Rank() != 1 {
+			return nil, broken("C2", "the positions of `exchange_take` are i32 or i64 along one axis, not %s", args[1])
 		}
 		shape := append(types.Shape{args[1].Shape[0]}, args[0].Shape[1:]...)
 		return []types.Tensor{{Elem: args[0].Elem, Shape: shape}}, nil
@@ -220,7 +220,7 @@ var _ = exchangeOp(Take, ir.OpDef{
 			return exchange.Take(comm(c), l, bytesOf(args[0]), at, out)
 		})
 	},
-	Constraints: []ir.Constraint{axisExists, {Name: "C2", Text: "the positions are i64, along one axis"}},
+	Constraints: []ir.Constraint{axisExists, {Name: "C2", Text: "the positions are i32 or i64, along one axis"}},
 })
 
 // FromPrevious is what the rank before this one has sent.

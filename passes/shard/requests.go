@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math"
 	"slices"
 
 	"healc/ir"
@@ -34,10 +35,10 @@ func (w *rewriter) requests(op *ir.Op) {
 			order = append(order, k)
 		}
 	}
-	ats := make([]*ir.Value, len(axes))
+	ats, elem := make([]*ir.Value, len(axes)), counts(x.Type.Shape, axes)
 	for k, v := range op.Args[1:] { // checked as they stand in the program
 		ats[k] = w.cast(w.b.Emit(ops.Position, ir.A{"extent": x.Type.Shape[axes[k]], "size": types.Lit(1)},
-			w.part(v, to)), types.I64)
+			w.part(v, to)), elem)
 	}
 	var at *ir.Value
 	perm := []int64{}
@@ -46,11 +47,23 @@ func (w *rewriter) requests(op *ir.Op) {
 			at = ats[k]
 			continue
 		}
-		n := w.filled(types.I64, literal(x.Type.Shape[axes[k]]), at.Type.Shape)
+		n := w.filled(elem, literal(x.Type.Shape[axes[k]]), at.Type.Shape)
 		at = w.b.Emit(ops.Add, nil, w.b.Emit(ops.Mul, nil, at, n), ats[k])
 	}
 	got := w.taken(x, perm, at)
 	w.becomes(op.Results[0], w.reshaped(got, slices.Concat(at.Type.Shape, got.Type.Shape[1:])))
+}
+
+// counts is what counts positions on some axes of a shape: 32 bits where these do.
+func counts(shape types.Shape, axes []int64) types.DType {
+	left := int64(math.MaxInt32)
+	for _, a := range axes {
+		left /= max(literal(shape[a]), 1)
+	}
+	if left > 0 {
+		return types.I32
+	}
+	return types.I64
 }
 
 // taken asks for the rows of x at positions on some axes, which are counted as one; the first of them is that which is
@@ -95,7 +108,11 @@ func (w *rewriter) lookedUp(op *ir.Op) {
 		at = w.b.Emit(ops.Select, nil, back, w.b.Emit(ops.Add, nil, at, w.filled(types.I64, n, shape)), at)
 	}
 	at = w.b.Emit(ops.Position, ir.A{"extent": extent, "size": types.Lit(1)}, at)
-	axes, at := w.counted(x.Type.Shape, axis, at, to)
+	all := make([]int64, len(x.Type.Shape))
+	for k := range all {
+		all[k] = int64(k)
+	}
+	axes, at := w.counted(x.Type.Shape, axis, w.cast(at, counts(x.Type.Shape, all)), to)
 	w.becomes(op.Results[0], w.reshaped(w.taken(x, axes, at), shape))
 }
 
@@ -103,7 +120,7 @@ func (w *rewriter) lookedUp(op *ir.Op) {
 // one: that along this axis is in at, which is cut along another one, or the same, and those along the others are those
 // in at itself.
 func (w *rewriter) counted(of types.Shape, axis int, at *ir.Value, to int) (axes []int64, out *ir.Value) {
-	shape := at.Type.Shape
+	shape, elem := at.Type.Shape, at.Type.Elem
 	axes = []int64{int64(axis)}
 	for k, d := range of {
 		if k == axis {
@@ -111,14 +128,14 @@ func (w *rewriter) counted(of types.Shape, axis int, at *ir.Value, to int) (axes
 		}
 		axes = append(axes, int64(k))
 		n := literal(shape[k])
-		i := w.cast(w.b.Emit(ops.Iota, ir.A{"start": types.Lit(0), "extent": types.Lit(n)}), types.I64)
+		i := w.cast(w.b.Emit(ops.Iota, ir.A{"start": types.Lit(0), "extent": types.Lit(n)}), elem)
 		if k == to {
-			i = w.b.Emit(ops.Add, nil, i, w.spread(w.start(w.blocksOf(d)), lits(n)))
+			i = w.b.Emit(ops.Add, nil, i, w.spread(w.cast(w.start(w.blocksOf(d)), elem), lits(n)))
 		}
 		ones := slices.Repeat(lits(1), len(shape)-k)
 		ones[0] = types.Lit(n)
 		i = w.b.Emit(ops.Broadcast, ir.A{"shape": shape}, w.reshaped(i, ones))
-		at = w.b.Emit(ops.Add, nil, w.b.Emit(ops.Mul, nil, at, w.filled(types.I64, literal(d), shape)), i)
+		at = w.b.Emit(ops.Add, nil, w.b.Emit(ops.Mul, nil, at, w.filled(elem, literal(d), shape)), i)
 	}
 	return axes, at
 }

@@ -283,9 +283,25 @@ return:
   ret i32 %code
 }
 
-; Gives a rank the rows of %inner bytes at %n positions of an axis that is cut into blocks, of which this rank's begins
-; at %first: it asks those who have them.
-define internal i32 @heal.ask(ptr %part, ptr %at, i64 %n, ptr %out, i64 %block, i64 %first, i64 %inner) {
+; A position of a list, of %width bytes: 4 or 8.
+define internal i64 @heal.position(ptr %list, i64 %width, i64 %i) alwaysinline {
+entry:
+  %offset = mul i64 %i, %width
+  %at = getelementptr i8, ptr %list, i64 %offset
+  %is4 = icmp eq i64 %width, 4
+  br i1 %is4, label %four, label %eight
+four:
+  %v4 = load i32, ptr %at, align 4
+  %w4 = zext i32 %v4 to i64
+  ret i64 %w4
+eight:
+  %v8 = load i64, ptr %at, align 8
+  ret i64 %v8
+}
+
+; Gives a rank the rows of %inner bytes at %n positions, of %width bytes, of an axis that is cut into blocks, of which
+; this rank's begins at %first: it asks those who have them.
+define internal i32 @heal.ask(ptr %part, ptr %at, i64 %width, i64 %n, ptr %out, i64 %block, i64 %first, i64 %inner) {
 entry:
   %size.at = getelementptr i8, ptr @heal.cluster, i64 12
   %ranks32 = load i32, ptr %size.at, align 4
@@ -325,8 +341,7 @@ counts:
   %all = icmp eq i64 %i, %n
   br i1 %all, label %offsets, label %count
 count:
-  %p.at = getelementptr i64, ptr %at, i64 %i
-  %p = load i64, ptr %p.at, align 8
+  %p = call i64 @heal.position(ptr %at, i64 %width, i64 %i)
   %r = udiv i64 %p, %block
   %a.at = getelementptr i64, ptr %asked, i64 %r
   %a = load i64, ptr %a.at, align 8
@@ -350,8 +365,7 @@ sorts:
   %sorted = icmp eq i64 %j, %n
   br i1 %sorted, label %say, label %sort
 sort:
-  %jp.at = getelementptr i64, ptr %at, i64 %j
-  %jp = load i64, ptr %jp.at, align 8
+  %jp = call i64 @heal.position(ptr %at, i64 %width, i64 %j)
   %jr = udiv i64 %jp, %block
   %jl = getelementptr i64, ptr %place, i64 %jr
   %k = load i64, ptr %jl, align 8

@@ -428,8 +428,8 @@ func (p *planFunc) take(h *abi.HostCall) {
 	x, at := p.packed(&r, &h.Args[0]), p.packed(&r, &h.Args[1])
 	out, done := p.filled(&r, h.Out[0])
 	p.within(&r, func() string {
-		code := p.v("call i32 @heal.ask(ptr %s, ptr %s, i64 %d, ptr %s, i64 %d, i64 %d, i64 %d)", x(), at(),
-			extents(&h.Args[1])[0], out(), l.Block, first, l.Inner)
+		code := p.v("call i32 @heal.ask(ptr %s, ptr %s, i64 %d, i64 %d, ptr %s, i64 %d, i64 %d, i64 %d)", x(), at(),
+			p.def.Buffers[h.Args[1].Buffer].DType.Bytes(), extents(&h.Args[1])[0], out(), l.Block, first, l.Inner)
 		done()
 		return code
 	})
