@@ -229,7 +229,7 @@ func (q *requests[P, W]) answer(heard []W, reply []byte) error {
 	first, end := q.l.Of(me)
 	before := W(first + q.l.Origin - int64(me)*q.l.Block) // of a whole block, which are not of the axis
 	for k, i := range heard {
-		if heard[k] = i - before; int64(heard[k]) >= end-first {
+		if heard[k] = i - before; uint64(heard[k]) >= uint64(end-first) {
 			return fmt.Errorf("BUG: rank %d is asked for element %d of %d", me, int64(i)-int64(before), end-first)
 		}
 	}
