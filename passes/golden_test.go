@@ -17,6 +17,7 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
+	"healc/passes/fusion"
 )
 
 var update = flag.Bool("update", false, "rewrite the want/ sections of testdata")
@@ -35,7 +36,8 @@ func parse(t testing.TB, name, text string) *ir.Module {
 
 // TestGolden runs every archive testdata/PASS/NAME.txtar: the first line says what is proven, `passes`
 // (the folder's name if it is not there) is the pipeline, `in.ir` the input. The output and the remarks
-// are compared with `want/out.ir` and, if it is there, `want/remarks`. Then both modules are
+// are compared with `want/out.ir` and, if it is there, `want/remarks`. `mirror` has the rows and the steps from which
+// that pass halves a product: small ones are interpreted sooner. Then both modules are
 // interpreted on the same random inputs, which must give the same bits, output and errors.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -78,6 +80,13 @@ func golden(t *testing.T, file string) string {
 	pipeline, err := ParsePipeline(names)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p := sections["mirror"]; p != nil {
+		var rows, steps int
+		if _, err := fmt.Sscan(string(p.Data), &rows, &steps); err != nil {
+			t.Fatal(err)
+		}
+		pipeline[0].Run = func(m *ir.Module, remark Remark) error { return fusion.MirrorFrom(m, rows, steps, remark) }
 	}
 	in := parse(t, file, string(sections["in.ir"].Data))
 	out := in.Clone()

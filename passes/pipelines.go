@@ -13,8 +13,8 @@ import (
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
 	return []Pass{extentsPass("", nil), inlinePass(""), unshardPass, stopsPass, expandPass, hoistStringsPass,
-		batchPass, sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass,
-		ranksPass, fusePass}
+		batchPass, sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, mirrorPass, positionsPass,
+		dcePass, ranksPass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -47,9 +47,8 @@ func simplify() []Pass { return []Pass{stopsPass, expandPass, hoistStringsPass, 
 
 // rest is the passes after these.
 func rest() []Pass {
-	return []Pass{sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass,
-		ranksPass,
-		fusePass}
+	return []Pass{sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, mirrorPass, positionsPass,
+		dcePass, ranksPass, fusePass}
 }
 
 func shardPass(ranks shard.Ranks) Pass {
@@ -103,6 +102,12 @@ var order = []struct{ before, after, why string }{
 	{"canonicalize", "ranks", "a position that is known is a slice, and one slice there is where there were several"},
 	{"dce", "ranks", "an operation that nobody needs reads nothing"},
 	{"ranks", "fuse", "views of a sort are in kernels then"},
+	{"cse", "mirror", "the factors of a product are one value"},
+	{"canonicalize", "mirror", "a transpose is one view, and a transpose of a transpose none"},
+	{"specialize", "mirror", "literal extents say whether it pays"},
+	{"shard", "mirror", "a rank that has a part of the product has no half of it"},
+	{"mirror", "dce", "nobody needs the transpose any more"},
+	{"mirror", "fuse", "each of both halves is a kernel"},
 	{"hoist_strings", "fuse", "no kernel computes with strings"},
 	{"licm", "fuse", "a kernel of a step of a loop would compute it again and again"},
 	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
@@ -223,6 +228,10 @@ var (
 	ranksPass = Pass{
 		Name: "ranks", Doc: "sorts only as far as what is sorted is read",
 		Run: func(m *ir.Module, remark Remark) error { return Ranks(m, remark) },
+	}
+	mirrorPass = Pass{
+		Name: "mirror", Doc: "computes one half of the product of a matrix with its own transpose",
+		Run: func(m *ir.Module, remark Remark) error { return fusion.Mirror(m, remark) },
 	}
 	fusePass = Pass{
 		Name: "fuse", Doc: "gathers operations into fusion operations, each of which becomes one kernel",

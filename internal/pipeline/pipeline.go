@@ -146,7 +146,11 @@ func (m *Module) passes(entry string, bind map[string]int64) []passes.Pass {
 	if f := m.IR().Func(entry); m.opts.Ranks.Size > 1 && !m.onDevice() && f != nil && len(bind) == len(f.Dims) {
 		return passes.Distributed(entry, bind, m.opts.Ranks)
 	}
-	return passes.Standard(entry, bind)
+	list := passes.Standard(entry, bind)
+	if m.onDevice() { // whose products have tiles for all of a matrix
+		list = slices.DeleteFunc(list, func(p passes.Pass) bool { return p.Name == "mirror" })
+	}
+	return list
 }
 
 // Kernels lowers an entry to kernels and the plan that runs them. strides are those of the arguments, in

@@ -32,6 +32,9 @@ func Large(seed uint64) string {
 	if seed >= vectorsSince {
 		forms = append(forms, (*large).byVector, (*large).byVector, (*large).byVector, (*large).remainders)
 	}
+	if seed >= ownSince {
+		forms = append(forms, (*large).byItself, (*large).byItself)
+	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
 }
@@ -51,6 +54,9 @@ const changesSince = 1 << 23
 
 // vectorsSince is the same for long rows by a vector, and for remainders of floats.
 const vectorsSince = 1 << 24
+
+// ownSince is the same for matrices by their own transposes.
+const ownSince = 1 << 25
 
 type large struct {
 	r      *rand.Rand
@@ -608,6 +614,30 @@ func (l *large) byVector() (text, result string) {
 		text += " .+ " + l.param(elem, m)
 	}
 	return text, tensorOf(elem, m)
+}
+
+// byItself is a product of a matrix, or of each of a batch, with its own transpose.
+func (l *large) byItself() (text, result string) {
+	n, k, elem := 90+l.r.IntN(50), 120+l.r.IntN(60), l.of("f32", "f64", "f32", "f64", "i32", "i64", "u32", "i8", "bf16")
+	shape := []int{n, k}
+	if l.r.IntN(4) == 0 {
+		shape = []int{2, n, k}
+	}
+	rows := l.r.IntN(2) == 0
+	if !rows {
+		shape[len(shape)-2], shape[len(shape)-1] = k, n
+	}
+	x := l.param(elem, shape...)
+	turned := fmt.Sprintf("transpose(%s)", x)
+	if len(shape) == 3 {
+		turned = fmt.Sprintf("permute_axes(%s, [0, 2, 1])", x)
+	}
+	if text = turned + " @ " + x; rows {
+		text = x + " @ " + turned
+	}
+	text = fmt.Sprintf(l.of("%s", "neg(%s)", "%[1]s .+ %[1]s"), text)
+	shape[len(shape)-2], shape[len(shape)-1] = n, n
+	return text, tensorOf(elem, shape...)
 }
 
 // remainders of floats, of which some are far larger than what they are divided by.

@@ -162,6 +162,8 @@ type Fusion struct {
 	SharedLeast int
 	TileGain    int
 	ManyElems   int
+	MirrorRows  int
+	MirrorSteps int
 }
 
 // Plan is what plans depend on. A library has one plan for all processors, so these are those of the base profile.

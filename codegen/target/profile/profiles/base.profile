@@ -104,6 +104,8 @@ fusion.piece_rows = 128
 fusion.shared_least = 6
 fusion.tile_gain = 8
 fusion.many_elems = 256
+fusion.mirror_rows = 96
+fusion.mirror_steps = 128
 
 plan.stream_traffic = 33554432
 plan.stream_output = 4194304
