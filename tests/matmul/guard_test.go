@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"healc/codegen"
 	"healc/internal/engine"
 	"healc/ir/kernel/analysis"
+	"healc/lang/types"
 	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
@@ -75,6 +77,60 @@ func TestGuards(t *testing.T) {
 			t.Errorf("%d guards were found in %q, not %d", found, c.guard, c.guards)
 		}
 	}
+}
+
+// TestGuardsAndPlaces: a product whose rows are parts of others leaves out tiles, too, and the place of these parts is
+// looked at where it leaves out all.
+func TestGuardsAndPlaces(t *testing.T) {
+	const src = `fn f(a: f64[70, 20], b: f64[8, 40], c: f64[70, 40], from: i32, at: i32) -> f64[70, 40] = iterate(1, c, |m| {
+    let wanted = unsqueeze(0..70 .>= from, 1);
+    where(wanted, m + a[.., at..at + 8] @ b, m)
+})`
+	if n := guards(t, src); n != 1 {
+		t.Errorf("%d guards were found, not 1", n)
+	}
+	rng := rand.New(rand.NewPCG(5, 7))
+	args := []*tensor.Tensor{randomTensor(t, rng, types.F64, []int64{70, 20}),
+		randomTensor(t, rng, types.F64, []int64{8, 40}), randomTensor(t, rng, types.F64, []int64{70, 40})}
+	for _, cpu := range devices.Targets(t) {
+		for _, c := range [][2]int32{{-1, 0}, {13, 12}, {70, 5}, {0, 13}, {70, 13}, {100, -1}} {
+			all := args
+			for _, x := range c {
+				n, err := tensor.FromBits(types.I32, nil, []uint64{uint64(uint32(x))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all[:len(all):len(all)], n)
+			}
+			want, wantErr := tryCall(t, src, engine.Options{Backend: heal.Interp, Threads: 1}, all)
+			got, err := tryCall(t, src, engine.Options{Threads: 2, SplitAll: true,
+				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, all)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || (c[1] < 0 || c[1] > 12) != (err != nil) {
+				t.Errorf("%v on %q: %v, want %v", c, cpu, err, wantErr)
+			}
+			differ(t, fmt.Sprintf("%v on %q", c, cpu), got, want)
+		}
+	}
+}
+
+// tryCall is what f gives, or its error.
+func tryCall(t *testing.T, src string, opts engine.Options, args []*tensor.Tensor) ([]uint64, error) {
+	t.Helper()
+	m, err := engine.Compile(src, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	f, err := m.Func("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := f.Call(context.Background(), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer y.Close()
+	return y.Bits(), nil
 }
 
 // guards is how many guards the products of a program have.

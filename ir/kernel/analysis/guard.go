@@ -54,17 +54,19 @@ type guardFinder struct {
 }
 
 // onlyStore notes what the statements around the chains define, and returns the store among them. It is nil when
-// there is another one, or something that can fail, which has to be looked at for each element.
+// there is another one, or something that can fail and has to be looked at for each element: what is checked before the
+// chains and depends on neither row nor column, as the place of a slice, is looked at before the tiles.
 func (f *guardFinder) onlyStore() *kernel.Store {
 	var store *kernel.Store
 	plain := true
 	for i, st := range slices.Concat(f.Before, f.After) {
+		there := i < len(f.Before) && f.Deps.Of(st) == 0
 		switch st := st.(type) {
 		case *kernel.Let:
-			f.defs[st.ID], f.there[st.ID] = st, i < len(f.Before) && f.Deps.Of(st) == 0
-			plain = plain && st.In.Op != scalar.Check
+			f.defs[st.ID], f.there[st.ID] = st, there
+			plain = plain && (st.In.Op != scalar.Check || there)
 		case *kernel.Load:
-			f.defs[st.ID], f.there[st.ID] = st, i < len(f.Before) && f.Deps.Of(st) == 0
+			f.defs[st.ID], f.there[st.ID] = st, there
 		case *kernel.DimValue:
 			f.defs[st.ID], f.there[st.ID] = st, i < len(f.Before)
 		case *kernel.Store:
