@@ -18,7 +18,7 @@ import (
 // nothing is kept of which belongs where. A position is sent as one of the part of the rank that has it, in four bytes
 // where that is not too long.
 
-// mostRequested is how many bytes of rows a rank asks for in a round.
+// mostRequested is how many bytes of rows a rank asks for in a round (docs/tuning/exchanges.md).
 const mostRequested = 1 << 20
 
 // RequestRounds is in how many rounds a rank asks for n rows of so many bytes.

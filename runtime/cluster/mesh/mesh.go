@@ -71,6 +71,9 @@ const (
 
 	// mostBuffered is how much may be read with a header. More goes to its place without a copy.
 	mostBuffered = 1 << 12
+
+	// mostAtOnce is how much a connection within a machine is asked to take at once (docs/tuning/exchanges.md).
+	mostAtOnce = 1 << 19
 )
 
 // patience is how long a rank that has failed tries to tell the others, and linger how long it waits for them to have
@@ -94,6 +97,9 @@ func newMesh(rank int, conns []net.Conn, poll time.Duration) *mesh {
 			sent: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{})}
 		if s, ok := c.(syscall.Conn); ok {
 			p.raw, _ = s.SyscallConn()
+		}
+		if u, ok := c.(*net.UnixConn); ok {
+			_ = u.SetWriteBuffer(mostAtOnce) // it takes less where the system allows no more
 		}
 		if p.raw != nil && poll > 0 {
 			p.in.Reset(newPoller(p.raw, poll))
