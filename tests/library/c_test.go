@@ -10,8 +10,8 @@ import (
 	"healc/lang/diag"
 )
 
-// made is a library for entries of a program, and its objects.
-func made(t *testing.T, prefix, source string, entries ...string) (*aot.Library, [][]byte) {
+// libraryOf is a library for entries of a program.
+func libraryOf(t *testing.T, prefix, source string, entries ...string) *aot.Library {
 	t.Helper()
 	m, err := engine.CompileFile(diag.NewFile(prefix+".heal", source), engine.Options{Threads: 1})
 	if err != nil {
@@ -22,6 +22,13 @@ func made(t *testing.T, prefix, source string, entries ...string) (*aot.Library,
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// made is libraryOf with its objects.
+func made(t *testing.T, prefix, source string, entries ...string) (*aot.Library, [][]byte) {
+	t.Helper()
+	l := libraryOf(t, prefix, source, entries...)
 	objects, err := aot.Objects(l)
 	if err != nil {
 		t.Fatal(err)
