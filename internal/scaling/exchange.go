@@ -88,7 +88,7 @@ func (p *predictor) exchanged(f *abi.Function, h *abi.HostCall) (m moved, ok boo
 		m.counts()
 	case exchange.Updates.Name:
 		width := int64(f.Buffers[h.Args[1].Buffer].DType.Bytes())
-		m.updates(extents(x.Shape)[0], h.Int("size"), width)
+		m.updates(blocks, extents(x.Shape)[0], h.Int("size"), width)
 	case exchange.FromPrevious.Name:
 		for r := 1; r < p.Ranks; r++ {
 			m.ranks[r] = Traffic{Received: bytesOf(x, element), Receives: 1}
@@ -275,21 +275,27 @@ func (m *moved) counts() {
 }
 
 // updates is a round in which each rank gets so many positions and values of so many bytes at most, of which it has
-// some for others: it says how many, and is told which. It is at most this, where all is for other ranks.
-func (m *moved) updates(positions, size, width int64) {
+// some for others: it says how many, in all and, where there are several pieces, in each, and is told which; then they
+// are sent, positions and values. It is at most this, where all is for other ranks.
+func (m *moved) updates(b parts.Blocks, positions, size, width int64) {
 	const word = 8
 	others := int64(len(m.ranks) - 1)
 	if others == 0 {
 		return
 	}
-	words := 3 * word * others
-	for r := range m.ranks {
-		m.ranks[r] = Traffic{Sent: words + positions*(word+width), Received: words + size*(word+width),
-			Sends: 3*others + min(others, positions), Receives: 3*others + min(others, size)}
+	pieces, each := parts.RequestRounds(positions, width), b.RequestBytes()+width
+	words, counts := 4*word*others, int64(3)
+	if pieces > 1 {
+		words, counts = words+pieces*word*others, 4
 	}
-	m.rounds, m.atMost = 4*others, true
-	m.busy = words + positions*(word+width)*others/(others+1)
-	m.memory += (positions + size) * (word + width)
+	for r := range m.ranks {
+		m.ranks[r] = Traffic{Sent: words + positions*each, Received: words + size*each,
+			Sends:    counts*others + 2*min(pieces*others, positions),
+			Receives: counts*others + 2*min(pieces*others, size)}
+	}
+	m.rounds, m.atMost = (counts+2*pieces)*others, true
+	m.busy = words + positions*each*others/(others+1)
+	m.memory += min(positions, parts.RequestRun(width)) * 2 * each // as many come as go, if it is even
 }
 
 // sortRounds is how many rounds splitters of rows of n elements take: each leaves less than a sixteenth of the places

@@ -18,7 +18,8 @@ import (
 // nothing is kept of which belongs where. A position is sent as one of the part of the rank that has it, in four bytes
 // where that is not too long.
 
-// mostRequested is how many bytes of rows a rank asks for in a round (docs/tuning/exchanges.md).
+// mostRequested is how many bytes of rows a rank asks for in a round, and of values it sends in a piece of updates
+// (docs/tuning/exchanges.md).
 const mostRequested = 1 << 20
 
 // RequestRounds is in how many rounds a rank asks for n rows of so many bytes.
@@ -96,7 +97,6 @@ type requests[P int32 | int64, W word] struct {
 
 	positions, heard []W // by rank
 	reply, got       []byte
-	next             []int // of each rank, where the next of it is
 }
 
 // run is which of the positions are asked for in a round.
@@ -173,7 +173,6 @@ func (q *requests[P, W]) reserve() {
 	inner := int(q.l.Inner)
 	q.positions, q.got = make([]W, asks), make([]byte, asks*inner)
 	q.heard, q.reply = make([]W, hears), make([]byte, hears*inner)
-	q.next = make([]int, q.c.Size())
 }
 
 func sum(counts []int) int {
@@ -184,13 +183,14 @@ func sum(counts []int) int {
 	return n
 }
 
-// starts puts in next where what each rank has begins, of which it has so much.
-func (q *requests[P, W]) starts(counts []int) {
-	at := 0
+// starts is where what each rank has begins, of which it has so much.
+func starts(counts []int) []int {
+	out, at := make([]int, len(counts)), 0
 	for r, k := range counts {
-		q.next[r] = at
+		out[r] = at
 		at += k
 	}
+	return out
 }
 
 // times is counts of so many bytes each.
@@ -206,11 +206,11 @@ func times(counts []int, bytes int) []int {
 func (q *requests[P, W]) round(k int, at []P) ([]byte, error) {
 	asks, hears, inner := q.asks[k], q.hears[k], int(q.l.Inner)
 	send, heard := q.positions[:len(at)], q.heard[:sum(hears)]
-	q.starts(asks)
+	next := starts(asks)
 	for _, p := range at {
 		r, i := q.owner.of(uint64(p))
-		send[q.next[r]] = W(i)
-		q.next[r]++
+		send[next[r]] = W(i)
+		next[r]++
 	}
 	size := int(unsafe.Sizeof(W(0)))
 	if err := q.c.AllToAll(wordBytes(send), times(asks, size), wordBytes(heard), times(hears, size)); err != nil {
@@ -259,21 +259,20 @@ func pick[W word, T number](at []W, from, to []T) {
 
 // place brings the rows that have come, by rank, to their places.
 func (q *requests[P, W]) place(k int, at []P, got, out []byte) {
-	q.starts(q.asks[k])
-	switch inner := int(q.l.Inner); {
+	switch inner, next := int(q.l.Inner), starts(q.asks[k]); {
 	case isOf[uint8](q.l.Inner, got, out):
-		put(q.owner, at, q.next, got, out)
+		put(q.owner, at, next, got, out)
 	case isOf[uint16](q.l.Inner, got, out):
-		put(q.owner, at, q.next, numbers[uint16](got), numbers[uint16](out))
+		put(q.owner, at, next, numbers[uint16](got), numbers[uint16](out))
 	case isOf[uint32](q.l.Inner, got, out):
-		put(q.owner, at, q.next, numbers[uint32](got), numbers[uint32](out))
+		put(q.owner, at, next, numbers[uint32](got), numbers[uint32](out))
 	case isOf[uint64](q.l.Inner, got, out):
-		put(q.owner, at, q.next, numbers[uint64](got), numbers[uint64](out))
+		put(q.owner, at, next, numbers[uint64](got), numbers[uint64](out))
 	default:
 		for i, p := range at {
 			r, _ := q.owner.of(uint64(p))
-			copy(out[i*inner:][:inner], got[q.next[r]*inner:])
-			q.next[r]++
+			copy(out[i*inner:][:inner], got[next[r]*inner:])
+			next[r]++
 		}
 	}
 }
