@@ -318,7 +318,8 @@ func namesIn(t *testing.T, dir string) []string {
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	r := &release{out: dir}
-	if err := r.make("linux-amd64,linux-mips"); err == nil || !strings.Contains(err.Error(), "linux-mips is no target") {
+	err := r.make("linux-amd64,linux-mips")
+	if err == nil || !strings.Contains(err.Error(), "linux-mips is no target") {
 		t.Errorf("a target that there is not: %v", err)
 	}
 	mine := filepath.Join(dir, "healc")
