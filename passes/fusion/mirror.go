@@ -168,7 +168,7 @@ func half(b *ir.Builder, a *ir.Value, rows bool, t types.Tensor) *ir.Value {
 	step := ir.Builder{Block: &ir.Block{}, Span: b.Span}
 	step.Block.Param("step", types.Scalar(types.I32), b.Span)
 	m := step.Block.Param("m", t, b.Span)
-	step.Block.Yields = []*ir.Value{tabulate(&step, t, func(in *ir.Builder, batch []*ir.Value, i, j *ir.Value) *ir.Value {
+	next := tabulate(&step, t, func(in *ir.Builder, batch []*ir.Value, i, j *ir.Value) *ir.Value {
 		old := element(in, m, batch, i, j)
 		k := in.Emit(ops.Iota, ir.A{"start": types.Dim{}, "extent": a.Type.Shape[along]})
 		chain := ir.Builder{Block: &ir.Block{}, Span: b.Span}
@@ -190,7 +190,8 @@ func half(b *ir.Builder, a *ir.Value, rows bool, t types.Tensor) *ir.Value {
 		whole := in.EmitOp(ops.Fold, ir.A{"axes": []int64{0}, "init": true}, []*ir.Value{old, k},
 			[]*ir.Block{chain.Block}).Result()
 		return in.Emit(ops.Select, nil, in.Emit(ops.Le, nil, j, i), whole, old)
-	})}
+	})
+	step.Block.Yields = []*ir.Value{next}
 	one := ir.NewArray(types.I32)
 	one.Bits[0] = 1
 	zeros := b.Emit(ops.Broadcast, ir.A{"shape": t.Shape}, b.Emit(ops.Const, ir.A{"value": ir.NewArray(t.Elem)}))

@@ -184,7 +184,8 @@ func sameSort(want, got *random.Outcome) string {
 }
 
 // TestSorts compiles for lengths that are known. On a day each function has a twentieth of the lengths, and each length
-// a twentieth of the functions; after twenty days all have met, and go on with another kind of rows and another processor.
+// a twentieth of the functions; after twenty days all have met, and go on with another kind of rows and another
+// processor.
 func TestSorts(t *testing.T) {
 	step := sample.Part(20)
 	if testing.Short() {
