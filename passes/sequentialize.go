@@ -235,21 +235,34 @@ func (n *nest) fold(op *ir.Op) *ir.Value {
 		axes[k] = int64(k)
 	}
 	t := types.Tensor{Elem: op.Type().Elem, Shape: rest}
-	out := n.tabulate(rest, t, func(in *nest, at []*ir.Value) *ir.Value {
-		row := rows
-		if len(at) > 0 {
-			row = in.Emit(ops.Index, ir.A{"axes": axes}, append([]*ir.Value{rows}, at...)...)
+	starts := slices.Clone(op.Args[:ops.Starts(op)])
+	for i, v := range starts {
+		if !v.Type.IsScalar() {
+			starts[i] = n.reshape(v, rest)
 		}
-		return in.foldRow(op, row)
+	}
+	out := n.tabulate(rest, t, func(in *nest, at []*ir.Value) *ir.Value {
+		of := func(v *ir.Value) *ir.Value {
+			if len(at) == 0 {
+				return v
+			}
+			return in.Emit(ops.Index, ir.A{"axes": axes}, append([]*ir.Value{v}, at...)...)
+		}
+		var start *ir.Value
+		if len(starts) > 0 {
+			if start = starts[0]; !start.Type.IsScalar() {
+				start = of(start)
+			}
+		}
+		return in.foldRow(op, start, of(rows))
 	})
 	return n.reshape(out, op.Type().Shape)
 }
 
-// foldRow is the fold over a vector. Without a start the first element is it, and the first step does
+// foldRow is the fold over a vector. Without a start, nil, the first element is it, and the first step does
 // nothing; the fold that gives the first element stops the program where there is none.
-func (n *nest) foldRow(op *ir.Op, row *ir.Value) *ir.Value {
-	init := op.Args[0]
-	begins := !op.Flag("init")
+func (n *nest) foldRow(op *ir.Op, init, row *ir.Value) *ir.Value {
+	begins := init == nil
 	if begins {
 		first := &ir.Block{}
 		first.Yields = []*ir.Value{first.Param("acc", types.Scalar(row.Type.Elem), op.Span)}
@@ -277,32 +290,39 @@ func (n *nest) either(cond *ir.Value, then, els func(in *nest) []*ir.Value) []*i
 
 // scan is one loop over all rows, which carries the accumulators and the results.
 func (n *nest) scan(op *ir.Op) []*ir.Value {
-	x := op.Args[len(op.Args)-1]
-	count := elems(x.Type.Shape)
-	length := x.Type.Shape[x.Type.Rank()-1]
-	flat := n.reshape(x, types.Shape{count})
-	begins := !op.Flag("init")
-	starts := op.Args[:len(op.Args)-1]
-	if begins {
-		// replaced by the first element
-		starts = []*ir.Value{n.Emit(ops.Const, ir.A{"value": ir.NewArray(x.Type.Elem)})}
+	starts, shape := op.Args[:ops.Starts(op)], op.Results[0].Type.Shape
+	count, length := elems(shape), shape[len(shape)-1]
+	var flat, state []*ir.Value
+	for _, x := range op.Args[len(starts):] {
+		flat = append(flat, n.reshape(x, types.Shape{count}))
 	}
-	state := append([]*ir.Value{}, starts...)
+	for k, r := range op.Results {
+		if k < len(starts) && starts[k].Type.IsScalar() {
+			state = append(state, starts[k])
+		} else { // replaced by that of the row, or by the first element
+			state = append(state, n.Emit(ops.Const, ir.A{"value": ir.NewArray(r.Type.Elem)}))
+		}
+	}
 	for _, r := range op.Results {
 		state = append(state, n.zeros(types.Tensor{Elem: r.Type.Elem, Shape: types.Shape{count}}))
 	}
+	accumulators := len(op.Results)
 	out := n.iterate(count, state, func(in *nest, k *ir.Value, state []*ir.Value) []*ir.Value {
-		accs, results := state[:len(starts)], state[len(starts):]
-		elem := in.part(flat, k)
+		accs, results := state[:accumulators], state[accumulators:]
+		var elements []*ir.Value
+		for _, x := range flat {
+			elements = append(elements, in.part(x, k))
+		}
 		first := in.Emit(ops.Eq, nil, in.Emit(ops.Rem, nil, k, in.extent(length)), in.i32(0))
 		var next []*ir.Value
-		if begins {
-			next = in.either(first, func(*nest) []*ir.Value { return []*ir.Value{elem} }, func(in *nest) []*ir.Value {
-				return in.call(op.Regions[0], accs[0], elem)
+		if len(starts) == 0 {
+			next = in.either(first, func(*nest) []*ir.Value { return elements }, func(in *nest) []*ir.Value {
+				return in.call(op.Regions[0], accs[0], elements[0])
 			})
 		} else {
-			now := in.either(first, func(*nest) []*ir.Value { return starts }, func(*nest) []*ir.Value { return accs })
-			next = in.call(op.Regions[0], append(now, elem)...)
+			now := in.either(first, func(in *nest) []*ir.Value { return in.startsOf(starts, k, length) },
+				func(*nest) []*ir.Value { return accs })
+			next = in.call(op.Regions[0], append(now, elements...)...)
 		}
 		all := append([]*ir.Value{}, next...)
 		for i, r := range results {
@@ -312,7 +332,19 @@ func (n *nest) scan(op *ir.Op) []*ir.Value {
 	})
 	results := make([]*ir.Value, len(op.Results))
 	for i, r := range op.Results {
-		results[i] = n.reshape(out[len(starts)+i], r.Type.Shape)
+		results[i] = n.reshape(out[accumulators+i], r.Type.Shape)
 	}
 	return results
+}
+
+// startsOf is the starts of the row of a scan whose rows have this length and of which k is the first element.
+func (n *nest) startsOf(starts []*ir.Value, k *ir.Value, length types.Dim) []*ir.Value {
+	out := slices.Clone(starts)
+	for i, v := range starts {
+		if !v.Type.IsScalar() {
+			row := n.Emit(ops.Div, nil, k, n.extent(length))
+			out[i] = n.part(n.reshape(v, types.Shape{elems(v.Type.Shape)}), row)
+		}
+	}
+	return out
 }

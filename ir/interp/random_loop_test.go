@@ -58,8 +58,12 @@ func init() {
 		if init {
 			accs = nil
 			for range 1 + g.Intn(2) {
-				accs = append(accs, types.Scalar(g.dtype()))
-				args = append(args, g.param(accs[len(accs)-1]))
+				start := types.Scalar(g.dtype())
+				accs = append(accs, start)
+				if g.Intn(3) == 0 {
+					start.Shape = x.Shape[:len(x.Shape)-1]
+				}
+				args = append(args, g.param(start))
 			}
 		}
 		body := &ir.Block{}
@@ -67,12 +71,17 @@ func init() {
 		for _, t := range accs {
 			body.Param("", t, diag.Span{})
 		}
+		args = append(args, g.param(x))
 		elem := body.Param("", types.Scalar(x.Elem), diag.Span{})
+		if init && g.Intn(3) == 0 {
+			args = append(args, g.param(x))
+			elem = body.Param("", types.Scalar(x.Elem), diag.Span{})
+		}
 		for k, t := range accs {
 			e := b.Emit(ops.Cast, ir.A{"to": t.Elem}, elem)
 			other := b.Emit(ops.Cast, ir.A{"to": t.Elem}, body.Params[len(accs)-1-k])
 			body.Yields = append(body.Yields, g.arithmetic(b, g.arithmetic(b, body.Params[k], e), other))
 		}
-		return ir.A{"init": init}, append(args, g.param(x)), []*ir.Block{body}
+		return ir.A{"init": init}, args, []*ir.Block{body}
 	}
 }

@@ -14,7 +14,7 @@ var Fold = ir.Declare("fold")
 var _ = ir.Define(Fold, ir.OpDef{
 	Class: ir.Scope, Surface: "fold", Arity: ir.Variadic, Regions: 1, Traits: ir.MayFail,
 	Sharding: ir.ShardFold,
-	Reads:    readsLast,
+	Reads:    readsAfterStarts,
 	Space:    func(op *ir.Op) types.Shape { return op.Args[len(op.Args)-1].Type.Shape },
 	Fails: func(op *ir.Op) bool {
 		return !op.Flag("init") && foldsNothing(op.Args[0].Type, op.Ints("axes"))
@@ -42,7 +42,8 @@ var _ = ir.Define(Fold, ir.OpDef{
 	VJP:     vjp(foldRule),
 	Constraints: []ir.Constraint{
 		{Name: "C1",
-			Text: "the operands are the tensor, of numbers or bools, and before it the scalar start if init is set"},
+			Text: "the operands are the tensor, of numbers or bools, and before it the start if init is set, a " +
+				"scalar or one for each element of the result"},
 		{Name: "C2", Text: "the axes exist, ascending and distinct"},
 		{Name: "C3", Text: "the region takes the accumulator and an element, both scalars, and yields the accumulator"},
 		{Name: "C4", Text: "without a start, no reduced axis is empty, unless the result is"},
@@ -62,20 +63,21 @@ func inferFold(args []types.Tensor, attrs ir.Attrs, regions []*ir.Block) ([]type
 		return nil, broken("C1", "fold takes %s here, not %d", types.Count(want, "operand"), len(args))
 	}
 	x := args[len(args)-1]
-	acc := types.Scalar(x.Elem)
-	if init {
-		acc = args[0]
-		if !acc.IsScalar() {
-			return nil, broken("C1", "the start of a fold is a scalar, not %s", acc)
-		}
-	}
-	for _, t := range []types.Tensor{acc, x} {
+	for _, t := range args {
 		if err := requireIn("C1", "a fold", elements, t); err != nil {
 			return nil, err
 		}
 	}
 	if err := requireAxes("a fold", axes, x.Rank()); err != nil {
 		return nil, err
+	}
+	acc, shape := types.Scalar(x.Elem), reducedShape(x.Shape, axes, keep)
+	if init {
+		acc = types.Scalar(args[0].Elem)
+		if !args[0].IsScalar() && !args[0].Shape.Equal(shape) {
+			return nil, broken("C1", "the start of a fold is a scalar, or has the shape of the result, %s, and not %s",
+				shape, args[0])
+		}
 	}
 	body := regions[0]
 	if len(body.Params) != 2 || !types.Equal(body.Params[0].Type, acc) ||
@@ -85,7 +87,7 @@ func inferFold(args []types.Tensor, attrs ir.Attrs, regions []*ir.Block) ([]type
 	if len(body.Yields) != 1 || !types.Equal(body.Yields[0].Type, acc) {
 		return nil, broken("C3", "the function of a fold gives the accumulator, %s", acc)
 	}
-	return []types.Tensor{{Elem: acc.Elem, Shape: reducedShape(x.Shape, axes, keep)}}, nil
+	return []types.Tensor{{Elem: acc.Elem, Shape: shape}}, nil
 }
 
 func evalFold(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
@@ -99,9 +101,12 @@ func evalFold(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error
 	}
 	for r, row := range reducedInner(x, op.Ints("axes"), len(out.Bits)) {
 		acc := args[0]
-		if !op.Flag("init") {
+		switch {
+		case !op.Flag("init"):
 			acc = scalarArray(x.DType, row[0])
 			row = row[1:]
+		case len(acc.Shape) > 0: // one for each element of the result
+			acc = scalarArray(acc.DType, acc.Bits[r])
 		}
 		for _, v := range row {
 			y, err := c.Region(op, 0, acc, scalarArray(x.DType, v))
@@ -122,7 +127,7 @@ func elementFold(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 	extents := reducedExtents(x, merge.axes)
 	begin, start := int64(0), scalar.None
 	if op.Flag("init") {
-		start = p.Arg(op, 0, nil)
+		start = p.Arg(op, 0, at[:op.Args[0].Type.Rank()])
 	} else {
 		if !checkSome(p, extents) {
 			return p.E().Int(op.Type().Elem, 0)
@@ -150,26 +155,34 @@ func foldRule(t *tape, op *ir.Op, cts []*ir.Value) {
 	}
 	moved := t.permute(x, perm)
 	n := flatExtent(op.Span, reduced)
-	r := &recurrence{t: t, step: op.Regions[0], x: t.reshape(moved, append(append(types.Shape{}, kept...), n)),
-		at: op.Span}
-	r.starts = op.Args[: len(op.Args)-1 : len(op.Args)-1]
+	row := t.reshape(moved, append(append(types.Shape{}, kept...), n))
+	r := &recurrence{t: t, step: op.Regions[0], xs: []*ir.Value{row}, at: op.Span}
+	for _, v := range op.Args[:Starts(op)] {
+		start := v
+		if !v.Type.IsScalar() {
+			start = t.reshape(v, kept)
+			t.varied[start] = t.varied[v]
+		}
+		r.starts = append(r.starts, start)
+	}
 	step, err := ir.NewCloner().Block(r.step)
 	if err != nil {
 		panic("BUG: copying without substitution: " + err.Error())
 	}
-	init := len(r.starts) > 0
-	scan := t.b.EmitOp(Scan, ir.A{"init": init}, append(append([]*ir.Value{}, r.starts...), r.x), []*ir.Block{step})
-	if !init {
-		r.starts = nil
-	}
-	r.after = scan.Results
-	t.varied[r.x] = t.varied[x]
+	r.after = t.b.EmitOp(Scan, ir.A{"init": len(r.starts) > 0}, append(slices.Clone(r.starts), row),
+		[]*ir.Block{step}).Results
+	t.varied[row] = t.varied[x]
 	shape := r.after[0].Type.Shape
 	head := t.reshape(cts[0], append(append(types.Shape{}, kept...), types.Lit(1)))
 	ct := t.where(t.lastOf(shape), t.broadcast(head, shape), t.Fill(r.after[0], 0))
 	r.gradients([]*ir.Value{ct}, []*ir.Value{head})
-	if g := t.cotangents[r.x]; g != nil && r.x != x {
+	if g := t.cotangents[row]; g != nil && row != x {
 		t.Add(x, t.permute(t.reshape(g, moved.Type.Shape), inverse(perm)))
+	}
+	for k, v := range op.Args[:Starts(op)] {
+		if g := t.cotangents[r.starts[k]]; g != nil && r.starts[k] != v {
+			t.Add(v, t.reshape(g, v.Type.Shape))
+		}
 	}
 }
 
@@ -187,7 +200,7 @@ var Scan = ir.Declare("scan")
 var _ = ir.Define(Scan, ir.OpDef{
 	Class: ir.Scope, Surface: "scan", Arity: ir.Variadic, Regions: 1,
 	Sharding: ir.ShardScan,
-	Reads:    readsLast,
+	Reads:    readsAfterStarts,
 	Space:    func(op *ir.Op) types.Shape { return op.Results[0].Type.Shape },
 	Params: []ir.Param{
 		{Name: "init", Kind: ir.ParamValue},
@@ -195,19 +208,18 @@ var _ = ir.Define(Scan, ir.OpDef{
 		{Name: "v"},
 	},
 	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the " +
-		"first element is the first of them.",
+		"first element is the first of them. Several tensors are gone along together.",
 	Attrs: []ir.AttrDef{
-		{Name: "init", Kind: ir.AttrFlag, Optional: true, Doc: "whether the operands before the last are the start"},
+		{Name: "init", Kind: ir.AttrFlag, Optional: true,
+			Doc: "whether the first operands are the start, one for each accumulator"},
 	},
 	Infer:   inferScan,
 	Eval:    evalScan,
 	Element: elementScan,
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
-		x := op.Args[len(op.Args)-1]
-		r := &recurrence{t: t, step: op.Regions[0], x: x, after: op.Results, at: op.Span}
-		if op.Flag("init") {
-			r.starts = op.Args[:len(op.Args)-1]
-		}
+		n, x := Starts(op), op.Args[len(op.Args)-1]
+		r := &recurrence{t: t, step: op.Regions[0], starts: op.Args[:n:n], xs: op.Args[n:], after: op.Results,
+			at: op.Span}
 		rows := append(append(types.Shape{}, x.Type.Shape[:x.Type.Rank()-1]...), types.Lit(1))
 		heads := make([]*ir.Value, len(op.Results))
 		for k, y := range op.Results {
@@ -219,43 +231,56 @@ var _ = ir.Define(Scan, ir.OpDef{
 	}),
 	Constraints: []ir.Constraint{
 		{Name: "C1",
-			Text: "the operands are the tensor, of numbers or bools and with an axis, and before it the scalar " +
-				"starts if init is set"},
+			Text: "the operands are tensors of one shape, of numbers or bools and with an axis, and before them the " +
+				"starts if init is set, each a scalar or one for each row; without them there is one tensor"},
 		{Name: "C2",
-			Text: "the region takes the accumulators and an element, all scalars, and yields the accumulators"},
+			Text: "the region takes the accumulators and an element of each tensor, all scalars, and yields the " +
+				"accumulators"},
 	},
 	Example: "scan(0, |a, x| 10 * a + x, [1, 2, 3]) == [1, 12, 123]",
 })
 
-// accumulators are the types of what a scan carries.
-func accumulators(args []types.Tensor, attrs ir.Attrs) []types.Tensor {
-	if init, _ := attrs[0].(bool); init {
-		return args[:len(args)-1]
-	}
-	return []types.Tensor{types.Scalar(args[len(args)-1].Elem)}
-}
+// Starts is how many operands of a fold or scan, the first ones, are starts. The others are what it goes along.
+func Starts(op *ir.Op) int { return min(len(op.Results), len(op.Args)-1) }
 
 func inferScan(args []types.Tensor, attrs ir.Attrs, regions []*ir.Block) ([]types.Tensor, error) {
 	init, _ := attrs[0].(bool)
-	if len(args) == 0 || !init && len(args) != 1 || init && len(args) < 2 {
-		return nil, broken("C1", "scan takes the tensor, and the starts before it if there are any, not %s",
+	body := regions[0]
+	starts := 0
+	if init {
+		starts = len(body.Yields)
+	}
+	if over := len(args) - starts; over < 1 || !init && over > 1 || init && starts < 1 {
+		return nil, broken("C1", "scan takes a tensor, or the starts and then tensors, not %s",
 			types.Count(len(args), "operand"))
 	}
-	x := args[len(args)-1]
-	if err := requireIn("C1", "a scan", elements, x); err != nil {
-		return nil, err
+	xs := args[starts:]
+	x := xs[0]
+	for _, t := range xs {
+		if err := requireIn("C1", "a scan", elements, t); err != nil {
+			return nil, err
+		}
+		if !t.Shape.Equal(x.Shape) {
+			return nil, broken("C1", "a scan goes along tensors of one shape, and not along %s and %s", x, t)
+		}
 	}
 	if x.IsScalar() {
 		return nil, broken("C1", "a scan goes along the last axis, and a scalar has none")
 	}
-	accs := accumulators(args, attrs)
-	for _, t := range accs {
-		if !t.IsScalar() || !elements.has(t.Elem) {
-			return nil, broken("C1", "the start of a scan is made of scalars, not %s", t)
-		}
+	accs := []types.Tensor{types.Scalar(x.Elem)}
+	if init {
+		accs = nil
 	}
-	want := append(append([]types.Tensor{}, accs...), types.Scalar(x.Elem))
-	body := regions[0]
+	for _, t := range args[:starts] {
+		if !t.IsScalar() && !t.Shape.Equal(x.Shape[:x.Rank()-1]) || !elements.has(t.Elem) {
+			return nil, broken("C1", "the start of a scan is made of scalars, or has one for each row, not %s", t)
+		}
+		accs = append(accs, types.Scalar(t.Elem))
+	}
+	want := slices.Clone(accs)
+	for _, t := range xs {
+		want = append(want, types.Scalar(t.Elem))
+	}
 	if len(body.Params) != len(want) {
 		return nil, broken("C2", "the function of a scan takes %s, not %d", types.Count(len(want), "value"),
 			len(body.Params))
@@ -280,28 +305,34 @@ func inferScan(args []types.Tensor, attrs ir.Attrs, regions []*ir.Block) ([]type
 }
 
 func evalScan(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
-	x := args[len(args)-1]
+	starts, xs := args[:Starts(op)], args[Starts(op):]
+	shape := xs[0].Shape
 	out := make([]*ir.Array, len(op.Results))
 	for k, r := range op.Results {
-		out[k] = ir.NewArray(r.Type.Elem, x.Shape...)
+		out[k] = ir.NewArray(r.Type.Elem, shape...)
 	}
-	n := int(x.Shape[len(x.Shape)-1])
-	for at := range x.Bits {
-		elem := scalarArray(x.DType, x.Bits[at])
+	n := int(shape[len(shape)-1])
+	for at := range xs[0].Bits {
 		first := at%n == 0
-		if first && !op.Flag("init") {
-			out[0].Bits[at] = elem.Bits[0]
+		if first && len(starts) == 0 {
+			out[0].Bits[at] = xs[0].Bits[at]
 			continue
 		}
-		in := make([]*ir.Array, len(out), len(out)+1)
+		in := make([]*ir.Array, len(out), len(out)+len(xs))
 		for k := range in {
-			if first {
-				in[k] = args[k]
-			} else {
+			switch {
+			case !first:
 				in[k] = scalarArray(out[k].DType, out[k].Bits[at-1])
+			case len(starts[k].Shape) > 0: // one for each row
+				in[k] = scalarArray(out[k].DType, starts[k].Bits[at/n])
+			default:
+				in[k] = starts[k]
 			}
 		}
-		acc, err := c.Region(op, 0, append(in, elem)...)
+		for _, x := range xs {
+			in = append(in, scalarArray(x.DType, x.Bits[at]))
+		}
+		acc, err := c.Region(op, 0, in...)
 		if err != nil {
 			return nil, err
 		}
@@ -327,26 +358,28 @@ func elementScan(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Ref {
 // ScanStart gives the accumulators of a scan before its first step, for the row at, and the number of
 // elements that they hold already: one when there is no start.
 func ScanStart(p ir.Pull, op *ir.Op, row []scalar.Ref) (acc []scalar.Ref, skipped int64) {
-	x := len(op.Args) - 1
 	if !op.Flag("init") {
-		shape, e := op.Args[x].Type.Shape, p.E()
+		shape, e := op.Args[0].Type.Shape, p.E()
 		if d := shape[len(shape)-1]; !d.AlwaysPositive() {
 			// It holds where there is an element to compute, and keeps the first one from being read where not.
 			e.Check(scalar.CheckEmpty, e.Lt(e.Int(types.I64, 0), p.Extent(d)))
 		}
 		first := append(append([]scalar.Ref{}, row...), p.E().Int(types.I64, 0))
-		return []scalar.Ref{p.Arg(op, x, first)}, 1
+		return []scalar.Ref{p.Arg(op, 0, first)}, 1
 	}
-	for k := range x {
-		acc = append(acc, p.Arg(op, k, nil))
+	for k, v := range op.Args[:Starts(op)] {
+		acc = append(acc, p.Arg(op, k, row[:v.Type.Rank()])) // a scalar, or one for each row
 	}
 	return acc, 0
 }
 
 // ScanStep gives the accumulators after element i of a row.
 func ScanStep(p ir.Pull, op *ir.Op, row []scalar.Ref, i scalar.Ref, acc []scalar.Ref) []scalar.Ref {
-	x := p.Arg(op, len(op.Args)-1, append(append([]scalar.Ref{}, row...), i))
-	in := append(append([]scalar.Ref{}, acc...), x)
+	at := append(append([]scalar.Ref{}, row...), i)
+	in := append([]scalar.Ref{}, acc...)
+	for k := Starts(op); k < len(op.Args); k++ {
+		in = append(in, p.Arg(op, k, at))
+	}
 	next := make([]scalar.Ref, len(acc))
 	for k := range next {
 		next[k] = p.Region(op, 0, k, in, nil)
@@ -355,21 +388,25 @@ func ScanStep(p ir.Pull, op *ir.Op, row []scalar.Ref, i scalar.Ref, acc []scalar
 }
 
 // Note [Gradients of folds and scans]: a scan carries accumulators along a row. Its derivative is a scan again, from
-// the end of each row to its start: it carries the cotangents of the accumulators, reads the accumulators that the scan
-// has kept anyway, and keeps what reaches the accumulators after each element. From these the gradients by the elements
-// and by what the function captures follow for each element on its own, as those of a tabulate. A fold is the last
-// accumulator of a scan, whose accumulators the derivative computes first. So there is one kernel over all rows in each
-// direction, and no step is computed more than twice.
+// the end of each row to its start, along the cotangents, the elements, and the accumulators that the scan has kept
+// anyway, all from the end: it carries the cotangents of the accumulators, and keeps what reaches those before each
+// element. From these the gradients by the elements and by what the function captures follow for each element on its
+// own, as those of a tabulate. A fold is the last accumulator of a scan, whose accumulators the derivative computes
+// first. So there is one kernel over all rows in each direction, and no step is computed more than twice. What the walk
+// reads it goes along, and captures none of it: so its rows go in tiles as those of any scan do, and where they are cut
+// on several ranks, its state goes from rank to rank.
 
-// A recurrence is what a scan computes along the last axis of x.
+// A recurrence is what a scan computes along the last axis of some tensors.
 type recurrence struct {
 	t      *tape
-	step   *ir.Block   // from accumulators and an element to accumulators
-	starts []*ir.Value // nil where the first element of a row is the first accumulator
-	x      *ir.Value
-	after  []*ir.Value // the accumulators after each element, of the shape of x
+	step   *ir.Block   // from accumulators and an element of each tensor to accumulators
+	starts []*ir.Value // none where the first element of a row is the first accumulator
+	xs     []*ir.Value
+	after  []*ir.Value // the accumulators after each element, of the shape of the tensors
 	at     diag.Span
 }
+
+func (r *recurrence) shape() types.Shape { return r.after[0].Type.Shape }
 
 // floats are the positions of the accumulators that have cotangents.
 func (r *recurrence) floats() []int64 {
@@ -385,13 +422,16 @@ func (r *recurrence) floats() []int64 {
 // gradients adds the gradients of what the recurrence reads. cts are the cotangents of the accumulators after each
 // element, heads those of the accumulators before the first element of a row where there is none.
 func (r *recurrence) gradients(cts, heads []*ir.Value) {
-	t, floats, last := r.t, r.floats(), r.x.Type.Rank()-1
-	n := r.x.Type.Shape[last]
+	t, floats, last := r.t, r.floats(), len(r.shape())-1
+	n := r.shape()[last]
 	var before []*ir.Value // what reaches the accumulators before each element
 	if !n.IsConst(0) {
-		before = r.each(r.backwards(cts))
+		state := make([]*ir.Value, len(r.after))
+		for k := range state {
+			state[k] = r.before(k)
+		}
+		before = r.each(r.backwards(cts, state), state)
 	}
-	axes := firstAxes(last + 1)
 	for i, k := range floats {
 		if len(r.starts) == 0 || !t.Needs(r.starts[k]) {
 			continue
@@ -403,77 +443,88 @@ func (r *recurrence) gradients(cts, heads []*ir.Value) {
 			all := t.Emit(Concat, ir.A{"axis": int64(last)}, first, t.flip(before[i]))
 			first = t.Emit(Slice, ir.A{"starts": starts, "steps": ones(last + 1), "shape": first.Type.Shape}, all)
 		}
-		t.Add(r.starts[k], t.Emit(ReduceSum, ir.A{"axes": axes}, first))
+		if start := r.starts[k]; start.Type.IsScalar() {
+			first = t.Emit(ReduceSum, ir.A{"axes": firstAxes(last + 1)}, first)
+		} else {
+			first = t.reshape(first, start.Type.Shape)
+		}
+		t.Add(r.starts[k], first)
 	}
 }
 
 // backwards walks every row from its end, and gives the cotangents of the accumulators after each element, with all
 // that comes from later elements.
-func (r *recurrence) backwards(cts []*ir.Value) []*ir.Value {
-	t := r.t
+func (r *recurrence) backwards(cts, state []*ir.Value) []*ir.Value {
+	t, floats := r.t, r.floats()
 	walk, step, reads := &ir.Block{}, &ir.Builder{Block: &ir.Block{}, Span: r.at}, &ir.Block{}
-	var args, carried, read []*ir.Value
-	for _, k := range r.floats() {
+	in := &ir.Builder{Block: walk, Span: r.at}
+	var over, carried, given, read []*ir.Value
+	for _, k := range floats {
 		e := types.Scalar(r.after[k].Type.Elem)
-		args = append(args, t.Zeros(e))
-		carried = append(carried, walk.Param("", e, r.at))
+		over = append(over, t.Zeros(e))
+		carried, given = append(carried, walk.Param("", e, r.at)), append(given, reads.Param("", e, r.at))
 	}
-	for _, v := range append(slices.Clone(r.after), r.x) {
+	along := func(v *ir.Value) *ir.Value { // an element of v, from the end of each row
+		over = append(over, t.flip(v))
+		return walk.Param("", types.Scalar(v.Type.Elem), r.at)
+	}
+	for _, v := range slices.Concat(r.after, r.xs) {
 		read = append(read, reads.Param("", types.Scalar(v.Type.Elem), r.at))
 	}
-	step.Block.Yields = closureVjp(step, r.step, read, r.floats(), nil, carried, nil)
+	step.Block.Yields = closureVjp(step, r.step, read, floats, nil, given, nil)
 	tidy(step.Block, r.at)
-	positions := r.steps(cts, walk, step.Block, carried, read)
-	out := t.b.EmitOp(Scan, ir.A{"init": true}, append(args, positions), []*ir.Block{walk}).Results
-	reached := make([]*ir.Value, len(out))
-	for i, v := range out {
-		reached[i] = t.flip(v)
+	with := map[*ir.Value]*ir.Value{}
+	plus := func(v *ir.Value, k int64) *ir.Value {
+		if cts[k] == nil {
+			return v
+		}
+		return in.Emit(Add, nil, v, along(cts[k]))
+	}
+	// Where a step reads nothing, as those of cumsum, the walk carries what is asked for.
+	if len(r.after) == 1 && cts[0] != nil && !readsAny(step.Block, read) {
+		with[given[0]] = carried[0]
+		ir.Replace(step.Block, with)
+		walk.Ops = step.Block.Ops
+		walk.Yields = []*ir.Value{plus(step.Block.Yields[0], 0)}
+		return []*ir.Value{t.flip(r.walked(over, walk)[0])}
+	}
+	// Else it carries what reaches the accumulators before each element: a step of it reads these, and the element.
+	for i, k := range floats {
+		with[given[i]] = plus(carried[i], k)
+	}
+	for k, v := range slices.Concat(state, r.xs) {
+		if readsAny(step.Block, read[k:k+1]) {
+			with[read[k]] = along(v)
+		}
+	}
+	ir.Replace(step.Block, with)
+	if len(r.starts) > 0 || !slices.ContainsFunc(step.Block.Ops, (*ir.Op).MayFail) {
+		walk.Ops = append(walk.Ops, step.Block.Ops...)
+		walk.Yields = step.Block.Yields
+	} else { // no step makes the first element, and nothing is read of what reaches it
+		shape := r.shape()
+		at := t.along(shape, int64(len(shape)-1))
+		first := along(t.Emit(Lt, nil, at, t.Fill(at, 1)))
+		end := &ir.Builder{Block: &ir.Block{}, Span: r.at}
+		for _, v := range carried {
+			end.Block.Yields = append(end.Block.Yields, emitZeros(end, v.Type))
+		}
+		walk.Yields = in.EmitOp(If, nil, []*ir.Value{first}, []*ir.Block{end.Block, step.Block}).Results
+	}
+	reached := r.walked(over, walk)
+	for i, k := range floats {
+		v := t.flip(t.behind(t.Zeros(edge(reached[i])), reached[i]))
+		if cts[k] != nil {
+			v = t.add(v, cts[k])
+		}
+		reached[i] = v
 	}
 	return reached
 }
 
-// steps writes what a walk does for each element, into its block, from what a step does, which reads an element and the
-// accumulators before it, and gives the tensor that the walk goes over. That is the cotangents, where a step reads
-// nothing, as those of cumsum. Else it is positions; one below 0 is the last of its row, which no step follows.
-func (r *recurrence) steps(cts []*ir.Value, walk, step *ir.Block, carried, read []*ir.Value) *ir.Value {
-	t, floats, shape := r.t, r.floats(), r.x.Type.Shape
-	in := &ir.Builder{Block: walk, Span: r.at}
-	if len(r.after) == 1 && cts[0] != nil && !readsAny(step, read) {
-		ct := walk.Param("", carried[0].Type, r.at)
-		walk.Ops = step.Ops
-		walk.Yields = []*ir.Value{in.Emit(Add, nil, step.Yields[0], ct)}
-		return t.flip(cts[0])
-	}
-	i32 := types.Scalar(types.I32)
-	total := flatExtent(r.at, shape)
-	flat := func(v *ir.Value) *ir.Value { return t.reshape(v, types.Shape{total}) }
-	position := t.reshape(t.Emit(Iota, ir.A{"start": types.Dim{}, "extent": total}), shape)
-	minus := t.sub(t.Fill(position, -1), position)
-	positions := t.flip(t.where(t.lastOf(shape), minus, position))
-	p := walk.Param("", i32, r.at)
-	last := in.Emit(Lt, nil, p, emitFill(in, i32, 0))
-	p = in.Emit(Select, nil, last, in.Emit(Sub, nil, emitFill(in, i32, -1), p), p)
-	axis := ir.A{"axes": []int64{0}}
-	end, at := &ir.Builder{Block: &ir.Block{}, Span: r.at}, &ir.Builder{Block: &ir.Block{}, Span: r.at}
-	with := map[*ir.Value]*ir.Value{}
-	for k, y := range r.after {
-		with[read[k]] = at.Emit(Index, axis, flat(y), p)
-	}
-	with[read[len(r.after)]] = at.Emit(Index, axis, flat(r.x), at.Emit(Add, nil, p, emitFill(at, i32, 1)))
-	ir.Replace(step, with)
-	step.Ops = append(at.Block.Ops, step.Ops...)
-	prune(step)
-	for _, v := range carried {
-		end.Block.Yields = append(end.Block.Yields, emitZeros(end, v.Type))
-	}
-	walk.Yields = append(walk.Yields, in.EmitOp(If, nil, []*ir.Value{last},
-		[]*ir.Block{end.Block, step}).Results...)
-	for i, k := range floats {
-		if cts[k] != nil {
-			walk.Yields[i] = in.Emit(Add, nil, walk.Yields[i], in.Emit(Index, axis, flat(cts[k]), p))
-		}
-	}
-	return positions
+// walked is a scan from starts over tensors.
+func (r *recurrence) walked(args []*ir.Value, walk *ir.Block) []*ir.Value {
+	return slices.Clone(r.t.b.EmitOp(Scan, ir.A{"init": true}, args, []*ir.Block{walk}).Results)
 }
 
 // readsAny reports whether a block, or one in it, reads one of some values.
@@ -487,6 +538,19 @@ func (t *tape) lastOf(shape types.Shape) *ir.Value {
 	one := emitFill(t.b, types.Scalar(types.I32), 1)
 	end := t.sub(t.Emit(Dim, ir.A{"dim": shape[k]}), one)
 	return t.Emit(Eq, nil, t.along(shape, int64(k)), t.broadcast(end, shape))
+}
+
+// edge is the type of one element of each row of a tensor.
+func edge(v *ir.Value) types.Tensor {
+	last := v.Type.Rank() - 1
+	return types.Tensor{Elem: v.Type.Elem, Shape: append(slices.Clone(v.Type.Shape[:last]), types.Lit(1))}
+}
+
+// behind is v moved by one along its last axis, behind first.
+func (t *tape) behind(first, v *ir.Value) *ir.Value {
+	last := v.Type.Rank() - 1
+	all := t.Emit(Concat, ir.A{"axis": int64(last)}, first, v)
+	return t.Emit(Slice, ir.A{"starts": lits(last+1, 0), "steps": ones(last + 1), "shape": v.Type.Shape}, all)
 }
 
 // flip reverses the last axis.
@@ -505,12 +569,8 @@ func (t *tape) flip(v *ir.Value) *ir.Value {
 // each adds the gradients by the elements and by what the step captures, from the cotangents of the accumulators after
 // each element, and gives those of the float accumulators before each: what the derivative of a tabulate gives that
 // makes each step from the accumulators that were kept.
-func (r *recurrence) each(reached []*ir.Value) (before []*ir.Value) {
+func (r *recurrence) each(reached, state []*ir.Value) (before []*ir.Value) {
 	t, floats := r.t, r.floats()
-	state := make([]*ir.Value, len(r.after))
-	for k := range state {
-		state[k] = r.before(k)
-	}
 	var caps []*ir.Value
 	for _, s := range r.starts {
 		if t.Needs(s) {
@@ -521,17 +581,19 @@ func (r *recurrence) each(reached []*ir.Value) (before []*ir.Value) {
 		}
 	}
 	own := len(caps)
-	if t.Needs(r.x) {
-		caps = append(caps, r.x)
+	for i, x := range r.xs {
+		if t.Needs(x) && !slices.Contains(r.xs[:i], x) {
+			caps = append(caps, x)
+		}
 	}
 	for _, v := range t.variedCaptures(r.step) {
-		if v != r.x {
+		if !slices.Contains(r.xs, v) {
 			caps = append(caps, v)
 		}
 	}
 	steps := &ir.Builder{Block: &ir.Block{}, Span: r.at}
 	for _, k := range floats {
-		shape := ir.A{"shape": r.x.Type.Shape}
+		shape := ir.A{"shape": r.shape()}
 		steps.Block.Yields = append(steps.Block.Yields, steps.EmitOp(Tabulate, shape, nil,
 			[]*ir.Block{r.one(state, k)}).Results[0])
 	}
@@ -553,21 +615,23 @@ func (r *recurrence) each(reached []*ir.Value) (before []*ir.Value) {
 // read.
 func (r *recurrence) before(k int) *ir.Value {
 	t, y := r.t, r.after[k]
-	last := y.Type.Rank() - 1
-	edge := append(append(types.Shape{}, y.Type.Shape[:last]...), types.Lit(1))
-	start := t.Zeros(types.Tensor{Elem: y.Type.Elem, Shape: edge})
-	if len(r.starts) > 0 {
-		start = t.broadcast(r.starts[k], edge)
+	var start *ir.Value
+	switch first := edge(y); {
+	case len(r.starts) == 0:
+		start = t.Zeros(first)
+	case r.starts[k].Type.IsScalar():
+		start = t.broadcast(r.starts[k], first.Shape)
+	default:
+		start = t.reshape(r.starts[k], first.Shape)
 	}
-	all := t.Emit(Concat, ir.A{"axis": int64(last)}, start, y)
-	return t.Emit(Slice, ir.A{"starts": lits(last+1, 0), "steps": ones(last + 1), "shape": y.Type.Shape}, all)
+	return t.behind(start, y)
 }
 
-// one is the function from an index of x to accumulator k after that element.
+// one is the function from an index to accumulator k after that element.
 func (r *recurrence) one(before []*ir.Value, k int64) *ir.Block {
 	body := &ir.Block{}
 	b := &ir.Builder{Block: body, Span: r.at}
-	axes := make([]int64, r.x.Type.Rank())
+	axes := make([]int64, len(r.shape()))
 	for i := range axes {
 		axes[i] = int64(i)
 		body.Param("", types.Scalar(types.I32), r.at)
@@ -579,14 +643,17 @@ func (r *recurrence) one(before []*ir.Value, k int64) *ir.Block {
 	for _, v := range before {
 		args = append(args, read(v))
 	}
-	x := read(r.x)
+	for _, v := range r.xs {
+		args = append(args, read(v))
+	}
 	if len(r.starts) > 0 {
-		body.Yields = []*ir.Value{inlined(b, r.step, append(args, x))[k]}
+		body.Yields = []*ir.Value{inlined(b, r.step, args)[k]}
 		return body
 	}
 	first := b.Emit(Eq, nil, body.Params[len(axes)-1], emitFill(b, types.Scalar(types.I32), 0))
 	step := &ir.Builder{Block: &ir.Block{}, Span: r.at}
-	step.Block.Yields = inlined(step, r.step, append(args, x))
-	body.Yields = b.EmitOp(If, nil, []*ir.Value{first}, []*ir.Block{{Yields: []*ir.Value{x}}, step.Block}).Results
+	step.Block.Yields = inlined(step, r.step, args)
+	begin := &ir.Block{Yields: args[len(args)-1:]}
+	body.Yields = b.EmitOp(If, nil, []*ir.Value{first}, []*ir.Block{begin, step.Block}).Results
 	return body
 }

@@ -340,11 +340,7 @@ func (t *tape) productsBefore(x *ir.Value) *ir.Value {
 	acc, next := step.Param("", e, t.b.Span), step.Param("", e, t.b.Span)
 	step.Yields = []*ir.Value{(&ir.Builder{Block: step, Span: t.b.Span}).Emit(Mul, nil, acc, next)}
 	through := t.b.EmitOp(Scan, nil, []*ir.Value{x}, []*ir.Block{step}).Results[0]
-	last := x.Type.Rank() - 1
-	edge := append(append(types.Shape{}, x.Type.Shape[:last]...), types.Lit(1))
-	first := emitFill(t.b, types.Tensor{Elem: x.Type.Elem, Shape: edge}, 1)
-	all := t.Emit(Concat, ir.A{"axis": int64(last)}, first, through)
-	return t.Emit(Slice, ir.A{"starts": lits(last+1, 0), "steps": ones(last + 1), "shape": x.Type.Shape}, all)
+	return t.behind(emitFill(t.b, edge(x), 1), through)
 }
 
 var ReduceMax = ir.Declare("reduce_max")

@@ -112,8 +112,8 @@ func readsAll(*ir.Op, int) bool { return true }
 // readsPositions is the rule where the operands after the first are positions in it.
 func readsPositions(op *ir.Op, i int) bool { return i > 0 && op.Type().Shape.NeverEmpty() }
 
-// readsLast is the rule where the last operand is gone through, and what comes before it is a start.
-func readsLast(op *ir.Op, i int) bool { return i == len(op.Args)-1 || op.Type().Shape.NeverEmpty() }
+// readsAfterStarts is the rule of what goes through operands behind its starts.
+func readsAfterStarts(op *ir.Op, i int) bool { return i >= Starts(op) || op.Type().Shape.NeverEmpty() }
 
 // readsForAny is the rule of operations that evaluate their operands if there is any element to compute.
 func readsForAny(op *ir.Op, _ int) bool {

@@ -220,7 +220,7 @@ func (t *tracer) multiplied(op *ir.Op, v *visit) {
 // carried reports what an operation reads that goes through steps with a state: a fold, a scan, a loop.
 func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) origin) {
 	in := v
-	last := len(op.Args) - 1
+	starts := ops.Starts(op)
 	switch {
 	case op.IsLoop():
 		for _, a := range op.Args {
@@ -228,20 +228,22 @@ func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) origin) {
 		}
 		in, _ = t.loop(v.with(nil), steps(op))
 	case op.Def == ops.Fold:
-		for _, a := range op.Args[:last] {
-			t.read(a, v.with(nil))
+		for _, a := range op.Args[:starts] {
+			t.read(a, v.with(v.at[:a.Type.Rank()])) // a scalar, or one for each element
 		}
-		in = t.reduced(op, last, v)
+		in = t.reduced(op, starts, v)
 	default: // a scan
-		for _, a := range op.Args[:last] {
-			t.read(a, v.with(nil))
+		for _, a := range op.Args[:starts] {
+			t.read(a, v.with(v.at[:a.Type.Rank()])) // a scalar, or one for each row
 		}
 		if v.root != op { // inside of another kernel it folds up to each element anew
 			var k origin
 			in, k = t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
 			in = in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k))
 		}
-		t.read(op.Args[last], in)
+		for _, a := range op.Args[starts:] {
+			t.read(a, in)
+		}
 	}
 	params := fixed(len(op.Regions[0].Params))
 	for i := range params {

@@ -314,7 +314,7 @@ func (p *placement) reduce(op *ir.Op) {
 		return
 	}
 	p.results(op, whole)
-	if wide(x.Type.Shape, axes, s) && !anyOrder(op) {
+	if wide(x.Type.Shape, axes, s) && !anyOrder(op) && !x.Type.Shape[s].IsConst(1) {
 		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it where the order begins, and `replicate(x)` gathers it",
 			axes[0]),
 			"the order of %s goes along axis %d first, and the tensor is cut along axis %d: %s", op.Def.Quoted(),
@@ -363,35 +363,26 @@ func (p *placement) product(op *ir.Op) {
 
 // carry is what goes strictly in order along an axis.
 func (p *placement) carry(op *ir.Op) {
-	x := op.Args[len(op.Args)-1]
-	s := p.of(x)
 	for _, r := range op.Regions {
 		for _, v := range p.captured.Of(r) {
 			if p.of(v) != whole {
-				p.fail(op, "`replicate(x)` gathers it", "the function of %s reads a sharded tensor, %s",
-					op.Def.Quoted(),
-					typed(v.Type, p.of(v)))
+				p.fail(op, "`replicate(x)` gathers it; an element that all steps read is read before: "+
+					"`let first = x[0];`", "the function of %s reads a sharded tensor, %s, of which a rank has its "+
+					"part alone", op.Def.Quoted(), typed(v.Type, p.of(v)))
 				p.results(op, whole)
 				return
 			}
 		}
 	}
-	if s == whole {
-		p.results(op, whole)
-		return
-	}
+	xs := op.Args[ops.Starts(op):]
+	x, s := xs[0], p.common(op, xs...)
 	if op.Def.Sharding == ir.ShardScan {
 		p.results(op, s)
-		if s == x.Type.Rank()-1 && (len(op.Results) > 1 || op.Results[0].Type.Elem != x.Type.Elem) {
-			p.fail(op, "`replicate(x)` gathers it",
-				"a scan along a sharded axis carries one value of the type of the elements, and not another: %s",
-				typed(x.Type, s))
-		}
 		return
 	}
 	axes := ops.ReducedAxes(op)
 	if !slices.Contains(axes, int64(s)) {
-		if !op.Flag("keep") {
+		if s != whole && !op.Flag("keep") {
 			s = without(axes, s)
 		}
 		p.results(op, s)
@@ -402,11 +393,6 @@ func (p *placement) carry(op *ir.Op) {
 		p.fail(op, fmt.Sprintf("`reshard(x, %d)` cuts it where the fold begins, and `replicate(x)` gathers it",
 			axes[0]),
 			"the fold goes along axis %d first, and the tensor is cut along axis %d: %s", axes[0], s, typed(x.Type, s))
-	} else if op.Results[0].Type.Elem != x.Type.Elem {
-		p.fail(op, "`replicate(x)` gathers it",
-			"a fold along a sharded axis carries a value of the type of the elements, and not %s: %s",
-			op.Results[0].Type.Elem,
-			typed(x.Type, s))
 	}
 }
 

@@ -23,6 +23,8 @@ func (w *rewriter) reduce(op *ir.Op) {
 		w.copied(op)
 	case anyOrder(op):
 		w.reduceParts(op)
+	case wide(x.Type.Shape, axes, s): // along the cut axis there is one element
+		w.copied(op)
 	case slices.Contains(axes, int64(x.Type.Rank()-1)):
 		w.reduceChunks(op, ops.LaneChunk)
 	default:

@@ -71,31 +71,41 @@ func (w *rewriter) loop(op *ir.Op) {
 // carry writes what goes strictly in order along the axis that is cut: the state comes from the rank before, goes
 // through the elements of this one, and goes to the next.
 func (w *rewriter) carry(op *ir.Op) {
-	x := op.Args[len(op.Args)-1]
-	s := w.of(x)
+	starts, xs := op.Args[:ops.Starts(op)], op.Args[ops.Starts(op):]
+	s := whole
+	for _, x := range xs {
+		s = max(s, w.of(x))
+	}
 	if s == whole {
 		w.copied(op)
 		return
 	}
 	scan := op.Def.Sharding == ir.ShardScan
+	x := xs[0]
 	axes := []int64{int64(x.Type.Rank() - 1)}
 	if !scan {
 		axes = ops.ReducedAxes(op)
 	}
-	if !slices.Contains(axes, int64(s)) {
-		args := append(w.clone.ValueList(op.Args[:len(op.Args)-1]), w.part(x, s))
-		w.emit(op, args, attrsOf(op), w.regions(op))
+	if !scan && empty(x.Type.Shape) && slices.Contains(axes, int64(s)) {
+		w.copied(op)
 		return
 	}
-	if empty(x.Type.Shape) { // a scan of nothing has parts all the same
-		if !scan {
-			w.copied(op)
-			return
+	rows := whole
+	if !slices.Contains(axes, int64(s)) {
+		rows = w.of(op.Results[0])
+	}
+	var args []*ir.Value
+	for _, v := range starts {
+		if v.Type.IsScalar() {
+			args = append(args, w.whole(v))
+		} else { // one for each row
+			args = append(args, w.brought(v, rows))
 		}
-		args := []*ir.Value{w.part(x, s)}
-		if len(op.Args) > 1 {
-			args = []*ir.Value{w.whole(op.Args[0]), args[0]}
-		}
+	}
+	for _, x := range xs {
+		args = append(args, w.part(x, s))
+	}
+	if !slices.Contains(axes, int64(s)) || empty(x.Type.Shape) { // a scan of nothing has parts all the same
 		w.emit(op, args, attrsOf(op), w.regions(op))
 		return
 	}
@@ -106,40 +116,57 @@ func (w *rewriter) carry(op *ir.Op) {
 			perm, rest = append(perm, int64(k)), append(rest, d)
 		}
 	}
-	b := scaled(w.blocks(x), elems(x.Type.Shape)/elems(rest)/literal(x.Type.Shape[s]))
-	v := w.reshaped(w.permuted(w.part(x, s), slices.Concat(perm, axes)), with(rest, b.Len(w.ranks.Rank)))
-	last := int64(len(rest))
-	init := len(op.Args) > 1
-	none := w.filled(x.Type.Elem, 0, with(rest, 1))
-	state := w.b.Emit(exchange.FromPrevious, nil, none)
+	b := scaled(w.blocksOf(x.Type.Shape[s]), elems(x.Type.Shape)/elems(rest)/literal(x.Type.Shape[s]))
 	n := b.Len(w.ranks.Rank)
+	for i := len(starts); i < len(args); i++ {
+		args[i] = w.reshaped(w.permuted(args[i], slices.Concat(perm, axes)), with(rest, n))
+	}
+	// This rank begins with the state of the one before, and rank 0 as the program says.
+	last := int64(len(rest))
 	attrs := ir.A{}
-	args := []*ir.Value{v}
-	first := w.ranks.Rank == 0
-	if !first { // the state is an element in front of the others
-		args = []*ir.Value{w.concat([]*ir.Value{state, v}, int(last))}
-	} else if init {
-		attrs["init"], args = true, []*ir.Value{w.whole(op.Args[0]), v}
+	states := make([]*ir.Value, len(op.Results))
+	for k, r := range op.Results {
+		states[k] = w.b.Emit(exchange.FromPrevious, nil, w.filled(r.Type.Elem, 0, with(rest, 1)))
 	}
-	var out, next *ir.Value
-	if scan {
-		out = w.b.EmitOp(op.Def, attrs, args, w.regions(op)).Result()
-		next = w.slice(out, int(last), literal(out.Type.Shape[last])-1, 1)
-		if !first {
-			out = w.slice(out, int(last), 1, n)
+	switch {
+	case w.ranks.Rank == 0:
+		if len(starts) > 0 {
+			attrs["init"] = true
 		}
-	} else {
+		if !scan && len(starts) > 0 && !starts[0].Type.IsScalar() {
+			args[0] = w.reshaped(args[0], with(rest, 1))
+		}
+	case len(op.Regions) > 0:
+		attrs["init"] = true
+		begin := slices.Clone(states)
+		for k := range begin {
+			if scan {
+				begin[k] = w.reshaped(begin[k], rest)
+			}
+		}
+		args = slices.Concat(begin, args[len(starts):])
+	default: // x - y - z: the state is an element in front of the others
+		args[0] = w.concat([]*ir.Value{states[0], args[0]}, int(last))
+	}
+	if !scan {
 		attrs["axes"], attrs["keep"] = []int64{last}, true
-		next = w.b.EmitOp(op.Def, attrs, args, w.regions(op)).Result()
 	}
-	w.b.EmitOp(exchange.ToNext, nil, []*ir.Value{next}, nil)
-	if scan {
-		w.becomes(op.Results[0], out)
-		return
+	out := w.b.EmitOp(op.Def, attrs, args, w.regions(op)).Results
+	for k, r := range op.Results {
+		next := out[k]
+		if scan {
+			w.becomes(r, out[k])
+			if next = states[k]; n > 0 {
+				next = w.slice(out[k], int(last), n-1, 1)
+			}
+		}
+		w.b.EmitOp(exchange.ToNext, nil, []*ir.Value{next}, nil)
+		if !scan {
+			ranks := int64(w.ranks.Size)
+			all := w.gather(next, int(last), parts.Blocks{Extent: ranks, Block: 1})
+			w.becomes(r, w.reshaped(w.slice(all, int(last), ranks-1, 1), r.Type.Shape))
+		}
 	}
-	ranks := int64(w.ranks.Size)
-	all := w.gather(next, int(last), parts.Blocks{Extent: ranks, Block: 1})
-	w.becomes(op.Results[0], w.reshaped(w.slice(all, int(last), ranks-1, 1), op.Type().Shape))
 }
 
 func with(rest types.Shape, n int64) types.Shape { return append(slices.Clone(rest), types.Lit(n)) }

@@ -103,6 +103,7 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 	return blk != nil && g.emit(d, nil, []*ir.Block{blk}, args...)
 }
 
+// makeScan carries one or two values along one tensor or two, from scalars or from a start for each row.
 func makeScan(g *Gen, d *ir.OpDef) bool {
 	x := g.pickIf(func(v *ir.Value) bool { return v.Type.Rank() > 0 })
 	if x == nil || g.deep > 0 && g.elems(x.Type.Shape) > 60 {
@@ -112,22 +113,30 @@ func makeScan(g *Gen, d *ir.OpDef) bool {
 	params := []types.Tensor{elem, elem}
 	args := []*ir.Value{x}
 	init := g.r.IntN(3) > 0
+	accs := 1
 	if init {
 		args, params = nil, nil
-		for range 1 + g.r.IntN(2) {
+		rows := x.Type.Shape[:x.Type.Rank()-1]
+		for accs = 1 + g.r.IntN(2); len(args) < accs; {
 			v := g.scalarOf(g.dtype())
+			if len(rows) > 0 && g.r.IntN(3) == 0 {
+				v = g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(rows) })
+			}
 			if v == nil {
 				return false
 			}
-			args, params = append(args, v), append(params, v.Type)
+			args, params = append(args, v), append(params, types.Scalar(v.Type.Elem))
 		}
 		args, params = append(args, x), append(params, elem)
+		if g.r.IntN(3) == 0 {
+			y := g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(x.Type.Shape) })
+			args, params = append(args, y), append(params, types.Scalar(y.Type.Elem))
+		}
 	}
-	accs := len(params) - 1
 	blk := g.stateful(params, func(in []*ir.Value) []*ir.Value {
 		var out []*ir.Value
 		for k, a := range in[:accs] {
-			v := g.as([]*ir.Value{in[accs], in[(k+1)%accs]}[g.r.IntN(2)], a.Type)
+			v := g.as([]*ir.Value{in[accs+k%(len(in)-accs)], in[(k+1)%accs]}[g.r.IntN(2)], a.Type)
 			if a.Type.Elem.IsStored() {
 				out = append(out, v)
 			} else if a.Type.Elem.IsNumber() {

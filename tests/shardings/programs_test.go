@@ -103,6 +103,36 @@ fn running[N, M](x: f32[N, M] sharded(0)) -> f32 = {
 }
 
 pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = grad(running, wrt = x)(x)`, [][]int64{{101, 3}}},
+	{"several states in order", `pub fn f[N, M](x: f32[M, N] sharded(1)) -> (f32[M, N] sharded(1), i32[M, N] sharded(1), f64, i32) = {
+    let (y, n) = scan((0.5, 0), |(a, k), b| (if k % 3 == 0 { b } else { 0.25 * a + b }, if b > 0.0 { k + 1 } else { 0 }), x);
+    (y, n, fold(0.25, |a, b| 0.5 * a + (b as f64), x[0]), fold(0, |k, b| if b > 0.0 { k + 1 } else { 0 }, x[1]))
+}`, [][]int64{{3, 101}}},
+	{"derivatives of scans and folds", `
+fn loss[N, M](a: f32, w: f32[2], x: f32[M, N] sharded(1)) -> f32 = {
+    let y = scan(a, |c, v| tanh(c * 0.5 + v), x);
+    let (p, n) = scan((a, 0), |(p, n), v| (if n % 2 == 0 { p * v + w[1] } else { p - v * v }, n + 1), x[0]);
+    let h = scan(0.5, |c, v| v + 0.125 * c * c, clamp(x as f16, -1.0, 1.0));
+    let last = (|c, v| c * sin(v) + 0.5)/[axis = 1](x);
+    sum(sum(y .* y, axis = 1)) + mean(p .* (n as f32)) + sum(sum(h as f32, axis = 1)) + sum(cumprod(cos(x[0])))
+        + sum(last) + fold(a, |c, v| w[0] * c + c * v, x[1])
+}
+
+pub fn f[N, M](a: f32, w: f32[2], x: f32[M, N] sharded(1)) -> (f32, f32, f32[2], f32[M, N] sharded(1)) = {
+    let (y, (da, dw, dx)) = value_and_grad(loss, wrt = (a, w, x))(a, w, x);
+    (y, da, dw, dx)
+}`, [][]int64{{}, {2}, {3, 101}}},
+	{"derivatives of derivatives of scans", `
+fn loss[N](x: f32[N] sharded(0)) -> f32 = {
+    let y = scan(0.5, |c, v| tanh(c * 0.5 + v), x);
+    +/(y .* y)
+}
+
+fn slope[N](x: f32[N] sharded(0)) -> f32 = {
+    let d = grad(loss)(x);
+    +/(d .* d)
+}
+
+pub fn f[N](x: f32[N] sharded(0)) -> (f32, f32[N] sharded(0)) = (jvp(loss)(x, x .* x), grad(slope)(x))`, [][]int64{{37}}},
 	{"positions across parts", `pub fn f[N, M](x: f32[N, M] sharded(1), y: f32[N, M] sharded(0), z: f32[M] sharded(0)) -> (
     f32[M, M] sharded(1), f32[M, M] sharded(1), f32[N, M] sharded(1), f32[N, M] sharded(0), f32[N, M] sharded(1)) = {
     let rows = (abs(z) * 1000.0) as i32 % N;
