@@ -10,15 +10,19 @@ import (
 )
 
 // TestSystems: everything builds for other systems. Wine, where it is there and runs programs of Go, runs healc as
-// Windows would: the interpreter has the output that it has here.
+// Windows would: the interpreter has the output that it has here. Each system has a day of twelve, when nothing else
+// that takes long has its day (TestRLWE).
 func TestSystems(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the compiler")
 	}
 	day := sample.Today(t)
-	for i, system := range []struct{ os, arch string }{{"windows", "amd64"}, {"darwin", "arm64"}} {
+	for _, system := range []struct {
+		os, arch string
+		turn     int
+	}{{"windows", "amd64", 11}, {"darwin", "arm64", 5}} {
 		t.Run(system.os, func(t *testing.T) {
-			if !sample.Has(day, i, sample.Part(6)) {
+			if !sample.Has(day, system.turn, 12) {
 				t.Skip("the compiler is built for this system on another day")
 			}
 			dir := t.TempDir()
