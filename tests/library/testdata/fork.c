@@ -1,5 +1,4 @@
 /* Kernels on two threads in a process, its child and its grandchild: prints what is wrong. */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,20 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "s.h"
+#include "threads.h"
 
 enum { N = 1 << 20 };
 static float x[N], want[N];
-
-static int threads(void) {
-  int n = -2;
-  DIR *d = opendir("/proc/self/task");
-  if (!d)
-    return 0;
-  while (readdir(d))
-    n++;
-  closedir(d);
-  return n;
-}
 
 static void *call(void *who) {
   float *y = malloc(sizeof want);

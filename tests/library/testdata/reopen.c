@@ -1,6 +1,5 @@
 /* Two libraries, one.so and two.so of the folder that is given, opened and closed again and again, each time with calls by
    several threads of their own: prints what is wrong. */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "threads.h"
 
 enum { N = 1 << 18, ROUNDS = 10, CALLERS = 4, INDEX = 3 };
 static float x[N];
@@ -24,17 +24,6 @@ typedef struct {
 } library;
 
 static library libraries[] = {{"one", 2}, {"two", -1}};
-
-static int threads(void) {
-  int n = -2;
-  DIR *d = opendir("/proc/self/task");
-  if (!d)
-    return 0;
-  while (readdir(d))
-    n++;
-  closedir(d);
-  return n;
-}
 
 /* Whether any page of a file of this name is in the process. */
 static int mapped(const char *file) {
