@@ -31,6 +31,12 @@ func RequestRounds(n, inner int64) int64 {
 // RequestRun is how many rows of so many bytes a rank asks for in a round.
 func RequestRun(inner int64) int64 { return max(mostRequested/max(inner, 4), 1) }
 
+// before is how many elements at the begin of a rank's whole block are not of the axis.
+func (b Blocks) before(rank int) int64 {
+	first, _ := b.Of(rank)
+	return first + b.Origin - int64(rank)*b.Block
+}
+
 // RequestBytes is how many bytes a position has that is sent.
 func (b Blocks) RequestBytes() int64 {
 	if b.Block <= 1<<32 {
@@ -227,7 +233,7 @@ func (q *requests[P, W]) round(k int, at []P) ([]byte, error) {
 func (q *requests[P, W]) answer(heard []W, reply []byte) error {
 	me := q.c.Rank()
 	first, end := q.l.Of(me)
-	before := W(first + q.l.Origin - int64(me)*q.l.Block) // of a whole block, which are not of the axis
+	before := W(q.l.before(me))
 	for k, i := range heard {
 		if heard[k] = i - before; uint64(heard[k]) >= uint64(end-first) {
 			return fmt.Errorf("BUG: rank %d is asked for element %d of %d", me, int64(i)-int64(before), end-first)

@@ -141,6 +141,7 @@ func updates[W word](c cluster.Comm, b Blocks, at []int64, values []byte, width,
 		}
 	}
 	clear(s.seen)
+	beforePart := b.before(c.Rank())
 	for k := range pieces {
 		lo, hi := piece(k)
 		out, in := make([]int, n), make([]int, n)
@@ -153,7 +154,7 @@ func updates[W word](c cluster.Comm, b Blocks, at []int64, values []byte, width,
 		}
 		for r, m := range in {
 			for i, p := range gotAt[:m] {
-				toAt[places[r]+int64(i)] = int64(p)
+				toAt[places[r]+int64(i)] = int64(p) - beforePart
 			}
 			copy(to[places[r]*width:], got[:m*int(width)])
 			gotAt, got, places[r] = gotAt[m:], got[m*int(width):], places[r]+int64(m)

@@ -15,6 +15,10 @@ func TestUpdates(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(try), 7))
 		n := []int{1, 2, 3, 4, 7}[r.IntN(5)]
 		b := CutFor(1+r.Int64N(50), n)
+		if try%2 == 1 { // a part of an axis that was cut
+			b.Origin = r.Int64N(min(b.Block, b.Extent))
+			b.Extent -= b.Origin
+		}
 		at := make([][]int64, n)
 		want := make([][][2]int64, n) // of each rank, where and what
 		all, width, most := byte(0), []int64{3, 4, 8}[try%3], 30
@@ -28,7 +32,7 @@ func TestUpdates(t *testing.T) {
 				p := least + r.Int64N(b.Extent-least)
 				at[rank] = append(at[rank], p)
 				values[rank] = append(append(values[rank], all, 1, 2), make([]byte, width-3)...)
-				owner := p / b.Block
+				owner := (p + b.Origin) / b.Block
 				first, _ := b.Of(int(owner))
 				want[owner] = append(want[owner], [2]int64{p - first, int64(all)})
 				all++
