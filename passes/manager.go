@@ -18,6 +18,7 @@ type Pass struct {
 	Name     string // the word used in flags, dumps and tests
 	Doc      string // one line, shown in help
 	Required bool   // later stages rely on it: it cannot be disabled
+	OnCPU    bool   // devices do not gain from it
 	Run      func(m *ir.Module, remark Remark) error
 }
 

@@ -230,7 +230,7 @@ var (
 		Run: func(m *ir.Module, remark Remark) error { return Ranks(m, remark) },
 	}
 	mirrorPass = Pass{
-		Name: "mirror", Doc: "computes one half of the product of a matrix with its own transpose",
+		Name: "mirror", Doc: "computes one half of the product of a matrix with its own transpose", OnCPU: true,
 		Run: func(m *ir.Module, remark Remark) error { return fusion.Mirror(m, remark) },
 	}
 	fusePass = Pass{

@@ -147,8 +147,8 @@ func (m *Module) passes(entry string, bind map[string]int64) []passes.Pass {
 		return passes.Distributed(entry, bind, m.opts.Ranks)
 	}
 	list := passes.Standard(entry, bind)
-	if m.onDevice() { // whose products have tiles for all of a matrix
-		list = slices.DeleteFunc(list, func(p passes.Pass) bool { return p.Name == "mirror" })
+	if m.onDevice() {
+		list = slices.DeleteFunc(list, func(p passes.Pass) bool { return p.OnCPU })
 	}
 	return list
 }
