@@ -27,7 +27,7 @@ run: build ## the main job: nearest-mean classification of 1797 real digits
 # The build, the tests and vet have the same flags, so that packages are compiled once; vet, which looks at more than
 # go test would, is for `make lint`. A slow machine may take longer than the usual 10 minutes for a package.
 # Tests make garbage while they compile and interpret, a tenth of their time where it is collected at the usual pace.
-# Without DWARF (-w) the linker, which writes some 70 programs of tests, takes two thirds of the time; traces need none.
+# The linker writes a program for each package with tests, sooner without DWARF (-w), which traces need none of.
 test: mpi ## all tests, of long sweeps the part of this day (docs/testing.md)
 	GOGC=300 go test -vet=off -ldflags=-w -timeout 1h ./...
 

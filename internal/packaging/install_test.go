@@ -99,7 +99,7 @@ func TestInstall(t *testing.T) {
 	day := sample.Today(t)
 	for i, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"busybox", "sh"}} {
 		t.Run(shell[0], func(t *testing.T) {
-			if !sample.Has(day, i, sample.Part(4)) {
+			if !sample.Has(day, i, 4) {
 				t.Skip("another day")
 			}
 			if _, err := exec.LookPath(shell[0]); err != nil {
@@ -149,7 +149,7 @@ func TestInstallFrom(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the releases of this test are for Linux")
 	}
-	if !sample.Has(sample.Today(t), 0, sample.Part(4)) {
+	if !sample.Has(sample.Today(t), 0, 4) {
 		t.Skip("another day")
 	}
 	in := newInstalls(t, "sh")
@@ -207,7 +207,7 @@ func TestInstallCut(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	day := sample.Today(t)
 	for n := range len(lines) - 1 { // after the last there is nothing
-		if !sample.Has(day, n, sample.Part(16)) {
+		if !sample.Has(day, n, 16) {
 			continue
 		}
 		c := exec.Command("sh", "-s", "--", "--from", in.release, "--version", "1.0.0")

@@ -165,7 +165,7 @@ func TestManual(t *testing.T) {
 	day := sample.Today(t)
 	for i, name := range slices.Sorted(maps.Keys(pages)) {
 		text := pages[name]
-		if !sample.Has(day, i, sample.Part(16)) {
+		if !sample.Has(day, i, 16) {
 			continue
 		}
 		file := filepath.Join(dir, name)

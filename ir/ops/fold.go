@@ -71,7 +71,7 @@ func inferFold(args []types.Tensor, attrs ir.Attrs, regions []*ir.Block) ([]type
 	if err := requireAxes("a fold", axes, x.Rank()); err != nil {
 		return nil, err
 	}
-	acc, shape := types.Scalar(x.Elem), reducedShape(x.Shape, axes, keep)
+	acc, shape := types.Scalar(x.Elem), ReducedShape(x.Shape, axes, keep)
 	if init {
 		acc = types.Scalar(args[0].Elem)
 		if !args[0].IsScalar() && !args[0].Shape.Equal(shape) {

@@ -206,7 +206,7 @@ func inferModSum(what string, xs []types.Tensor, p types.Tensor, axis int64) ([]
 	if err := requireChannels("C2", what, p, x); err != nil {
 		return nil, err
 	}
-	return []types.Tensor{{Elem: x.Elem, Shape: reducedShape(x.Shape, []int64{axis}, false)}}, nil
+	return []types.Tensor{{Elem: x.Elem, Shape: ReducedShape(x.Shape, []int64{axis}, false)}}, nil
 }
 
 // requireModulus checks C1 of operations modulo p: xs and p are residues of one type.

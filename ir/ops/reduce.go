@@ -15,8 +15,8 @@ var (
 		Doc: "whether reduced axes stay, with extent 1"}
 )
 
-// reducedShape is the shape that is left of s.
-func reducedShape(s types.Shape, axes []int64, keep bool) types.Shape {
+// ReducedShape is the shape that is left of s.
+func ReducedShape(s types.Shape, axes []int64, keep bool) types.Shape {
 	out := types.Shape{}
 	for k, d := range s {
 		switch {
@@ -45,7 +45,7 @@ func reduction(op *ir.OpDef, d ir.OpDef, set dtypeSet, identity bool) *ir.OpDef 
 		if err := requireAxes(what, axes, x.Rank()); err != nil {
 			return nil, err
 		}
-		return []types.Tensor{{Elem: x.Elem, Shape: reducedShape(x.Shape, axes, keep)}}, nil
+		return []types.Tensor{{Elem: x.Elem, Shape: ReducedShape(x.Shape, axes, keep)}}, nil
 	}
 	d.Constraints = []ir.Constraint{
 		{Name: "C1", Text: fmt.Sprintf("the elements are of type %s", set.name)},
@@ -87,7 +87,7 @@ func foldsNothing(x types.Tensor, axes []int64) bool {
 // foldOfNothing is the error of combining no elements where that has no value. An empty result has no
 // element that could fail.
 func foldOfNothing(c, what string, s types.Shape, axes []int64) error {
-	for _, d := range reducedShape(s, axes, false) {
+	for _, d := range ReducedShape(s, axes, false) {
 		if !d.AlwaysPositive() {
 			return nil
 		}
@@ -254,7 +254,7 @@ func zeros(p ir.Pull, n int) []scalar.Ref {
 // unreduce gives every element of a reduction's operand the value that g has for its result.
 func (t *tape) unreduce(op *ir.Op, g *ir.Value) *ir.Value {
 	x := op.Args[0].Type.Shape
-	return t.broadcast(t.reshape(g, reducedShape(x, op.Ints("axes"), true)), x)
+	return t.broadcast(t.reshape(g, ReducedShape(x, op.Ints("axes"), true)), x)
 }
 
 // The reductions in the order of language.md section 9. Without axes, all of them are listed.
@@ -555,7 +555,7 @@ func position(name, word string, kind ir.ReduceKind, example string) *ir.OpDef {
 			if err := requireAxes("`"+name+"`", axes, x.Rank()); err != nil {
 				return nil, err
 			}
-			out := types.Tensor{Elem: types.I32, Shape: reducedShape(x.Shape, axes, keep)}
+			out := types.Tensor{Elem: types.I32, Shape: ReducedShape(x.Shape, axes, keep)}
 			if n, err := x.Shape.Elems(); err == nil && attrs[0] == nil {
 				if n, ok := n.Const(); ok && n > 1<<31 {
 					return nil, broken("C4", "a position in %s does not fit i32", x)

@@ -1,7 +1,6 @@
 package matmul
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -111,26 +110,6 @@ func TestGuardsAndPlaces(t *testing.T) {
 			differ(t, fmt.Sprintf("%v on %q", c, cpu), got, want)
 		}
 	}
-}
-
-// tryCall is what f gives, or its error.
-func tryCall(t *testing.T, src string, opts engine.Options, args []*tensor.Tensor) ([]uint64, error) {
-	t.Helper()
-	m, err := engine.Compile(src, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	f, err := m.Func("f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := f.Call(context.Background(), args...)
-	if err != nil {
-		return nil, err
-	}
-	defer y.Close()
-	return y.Bits(), nil
 }
 
 // guards is how many guards the products of a program have.

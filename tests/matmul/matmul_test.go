@@ -512,21 +512,31 @@ func TestLookedUpRows(t *testing.T) {
 
 func call(t *testing.T, name, src string, opts engine.Options, args []*tensor.Tensor) []uint64 {
 	t.Helper()
-	m, err := engine.Compile(src, opts)
+	bits, err := tryCall(t, src, opts, args)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
+	}
+	return bits
+}
+
+// tryCall is what f gives, or its error.
+func tryCall(t *testing.T, src string, opts engine.Options, args []*tensor.Tensor) ([]uint64, error) {
+	t.Helper()
+	m, err := engine.Compile(src, opts)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer m.Close()
 	f, err := m.Func("f")
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatal(err)
 	}
 	y, err := f.Call(context.Background(), args...)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		return nil, err
 	}
 	defer y.Close()
-	return y.Bits()
+	return y.Bits(), nil
 }
 
 // randomTensor makes a tensor of random numbers whose products and sums round: whole, or a view with gaps, other

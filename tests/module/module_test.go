@@ -78,7 +78,7 @@ func TestObtained(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the compiler")
 	}
-	if !sample.Has(sample.Today(t), 0, sample.Part(5)) {
+	if !sample.Has(sample.Today(t), 0, 5) {
 		t.Skip("the compiler is built under another path on every fifth day")
 	}
 	root, proxy, dir := t.TempDir(), t.TempDir(), t.TempDir()

@@ -1,8 +1,6 @@
 package random
 
 import (
-	"slices"
-
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/types"
@@ -467,16 +465,7 @@ func makeFold(g *Gen, d *ir.OpDef) bool {
 			return false
 		}
 		if len(axes) > 0 && g.r.IntN(3) == 0 { // one for each element of the result
-			keep := attrs["keep"].(bool)
-			var shape types.Shape
-			for k, d := range x.Type.Shape {
-				switch {
-				case !slices.Contains(axes, int64(k)):
-					shape = append(shape, d)
-				case keep:
-					shape = append(shape, types.Lit(1))
-				}
-			}
+			shape := ops.ReducedShape(x.Type.Shape, axes, attrs["keep"].(bool))
 			if v := g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(shape) }); v != nil {
 				init = g.as(v, types.Tensor{Elem: t.Elem, Shape: shape})
 			}

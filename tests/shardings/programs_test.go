@@ -103,8 +103,10 @@ fn running[N, M](x: f32[N, M] sharded(0)) -> f32 = {
 }
 
 pub fn f[N, M](x: f32[N, M] sharded(0)) -> f32[N, M] sharded(0) = grad(running, wrt = x)(x)`, [][]int64{{101, 3}}},
-	{"several states in order", `pub fn f[N, M](x: f32[M, N] sharded(1)) -> (f32[M, N] sharded(1), i32[M, N] sharded(1), f64, i32) = {
-    let (y, n) = scan((0.5, 0), |(a, k), b| (if k % 3 == 0 { b } else { 0.25 * a + b }, if b > 0.0 { k + 1 } else { 0 }), x);
+	{"several states in order", `pub fn f[N, M](x: f32[M, N] sharded(1)) -> (
+    f32[M, N] sharded(1), i32[M, N] sharded(1), f64, i32) = {
+    let (y, n) = scan((0.5, 0), |(a, k), b| (
+        if k % 3 == 0 { b } else { 0.25 * a + b }, if b > 0.0 { k + 1 } else { 0 }), x);
     (y, n, fold(0.25, |a, b| 0.5 * a + (b as f64), x[0]), fold(0, |k, b| if b > 0.0 { k + 1 } else { 0 }, x[1]))
 }`, [][]int64{{3, 101}}},
 	{"derivatives of scans and folds", `
