@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,12 +53,34 @@ fn f(n: i32) -> i64 = fib(90 + n)`, false},
 }`, true},
 }
 
+// aloneEnv is set in a process that runs one test on a GPU.
+const aloneEnv = "HEAL_TEST_ALONE"
+
 // everywhere are the backends that have to stop programs.
 func everywhere() []string {
+	if os.Getenv(aloneEnv) != "" {
+		return []string{heal.GPU}
+	}
 	if os.Getenv("HEAL_TEST_DEVICE") == heal.GPU {
 		return []string{heal.CPU, heal.Interp, heal.PTXSim, heal.GPU}
 	}
 	return []string{heal.CPU, heal.Interp, heal.PTXSim}
+}
+
+// alone runs a test again on a GPU in a process of its own, and reports whether it did. The kernel of a call that is
+// stopped goes on, for minutes, and a program that is loaded meanwhile waits for it; it ends with the process.
+func alone(t *testing.T, backend string) bool {
+	t.Helper()
+	if backend != heal.GPU || os.Getenv(aloneEnv) != "" {
+		return false
+	}
+	name := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
+	c := exec.Command(os.Args[0], "-test.run", name, "-test.timeout", "5m")
+	c.Env = append(os.Environ(), aloneEnv+"=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return true
 }
 
 // TestStop: the end of a context ends a program wherever it is, with an error that says so.
@@ -68,6 +92,9 @@ func TestStop(t *testing.T) {
 					continue
 				}
 				t.Run(p.name+"/"+backend, func(t *testing.T) {
+					if alone(t, backend) {
+						return
+					}
 					m, err := heal.Compile(p.src, heal.Options{Backend: backend, Threads: threads})
 					if err != nil {
 						t.Fatal(err)
@@ -123,6 +150,9 @@ func stopSoon(t *testing.T, f *heal.Func) {
 // TestStopBeside: a call is stopped, and its module closed, while the kernel of another call has the device.
 func TestStopBeside(t *testing.T) {
 	for _, backend := range everywhere() {
+		if alone(t, backend) {
+			continue
+		}
 		var funcs []*heal.Func
 		var modules []*heal.Module
 		for range 2 {
@@ -173,6 +203,9 @@ func TestStopBeside(t *testing.T) {
 // TestStopByTime: a deadline ends a call as well.
 func TestStopByTime(t *testing.T) {
 	for _, backend := range everywhere() {
+		if alone(t, backend) {
+			continue
+		}
 		m, err := heal.Compile(long[0].src, heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)

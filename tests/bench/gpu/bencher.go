@@ -108,30 +108,14 @@ func timed(opts heal.Options, src string, operands []operand) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var args []*tensor.Tensor
+	args, err := there(m, f, operands)
 	defer func() {
 		for _, t := range args {
 			t.Close()
 		}
 	}()
-	for i, o := range operands {
-		t, err := o.tensor()
-		if err != nil {
-			return 0, err
-		}
-		args = append(args, t)
-		if place := f.Params()[i].Type.Place; place != types.OnHost && m.Device() != nil {
-			move := t.ToDevice
-			if place == types.OnUnified {
-				move = t.ToUnified
-			}
-			there, err := move(m.Device())
-			if err != nil {
-				return 0, err
-			}
-			t.Close()
-			args[i] = there
-		}
+	if err != nil {
+		return 0, err
 	}
 	ctx := context.Background()
 	return median(func() error {
@@ -141,6 +125,32 @@ func timed(opts heal.Options, src string, operands []operand) (float64, error) {
 		}
 		return err
 	})
+}
+
+// there are arguments of a function, where it wants them.
+func there(m *heal.Module, f *heal.Func, operands []operand) (args []*tensor.Tensor, err error) {
+	for i, o := range operands {
+		t, err := o.tensor()
+		if err != nil {
+			return args, err
+		}
+		args = append(args, t)
+		place := f.Params()[i].Type.Place
+		if place == types.OnHost || m.Device() == nil {
+			continue
+		}
+		move := t.ToDevice
+		if place == types.OnUnified {
+			move = t.ToUnified
+		}
+		moved, err := move(m.Device())
+		if err != nil {
+			return args, err
+		}
+		t.Close()
+		args[i] = moved
+	}
+	return args, nil
 }
 
 // tensor makes an argument: small numbers that are not all the same; of i64, residues of modulus and below.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,5 +35,42 @@ func TestWithoutDevice(t *testing.T) {
 	}
 	if err := bench(os.Stdout, heal.GPU, 1, ""); err == nil {
 		t.Error("it ran without a device")
+	}
+}
+
+// TestTune: every program for which numbers are tried compiles, and one of them is measured with other numbers on the
+// simulator, after which the profile is as it was.
+func TestTune(t *testing.T) {
+	if _, err := libllvm.Open(); err != nil || testing.Short() {
+		t.Skip("not with -short or without libLLVM")
+	}
+	var out strings.Builder
+	if err := codes(&out, "sm_90", 1<<16); err != nil {
+		t.Fatal(err)
+	}
+	rows := tuned(1 << 16)
+	usual := &variant{codes: strings.Fields(out.String())}
+	if len(usual.codes) != len(rows) {
+		t.Fatalf("%d codes of %d rows", len(usual.codes), len(rows))
+	}
+	d, err := heal.OpenDevice(heal.PTXSim, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := devices("sm_90")
+	before := *p
+	all := variants(p)
+	for i, v := range all {
+		v.codes = slices.Repeat([]string{strconv.Itoa(i % 2)}, len(rows)) // two that differ from the usual one
+	}
+	var table strings.Builder
+	if err := tuneRow(&table, d, heal.PTXSim, p, rows[0], 0, usual, all); err != nil {
+		t.Fatal(err)
+	}
+	if *p != before {
+		t.Error("the profile is another one afterwards")
+	}
+	if !strings.HasPrefix(table.String(), rows[0].name) || !strings.Contains(table.String(), "3 codes") {
+		t.Errorf("the table is\n%s", table.String())
 	}
 }

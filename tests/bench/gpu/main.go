@@ -23,8 +23,21 @@ func main() {
 	backend := flag.String("backend", heal.GPU, "gpu, or ptxsim to see that it runs")
 	scale := flag.Int("scale", 1, "divide the sizes by this")
 	python := flag.String("python", "python3", "the Python that may have PyTorch")
+	tuning := flag.Bool("tune", false, "try other numbers of the profile of devices, one at a time, on many programs")
+	of := flag.String("codes", "", "print what identifies the code of each of these programs for a processor")
+	number := flag.String("set", "", "with -codes: a number of the profile, as `field = value`")
 	flag.Parse()
-	err := bench(os.Stdout, *backend, *scale, *python)
+	var err error
+	switch {
+	case *of != "":
+		if err = set(devices(*of), *number); err == nil {
+			err = codes(os.Stdout, *of, *scale)
+		}
+	case *tuning:
+		err = tune(os.Stdout, *backend, *scale)
+	default:
+		err = bench(os.Stdout, *backend, *scale, *python)
+	}
 	var missing *device.MissingError
 	if errors.As(err, &missing) {
 		fmt.Println("skipped: no device:", strings.TrimPrefix(err.Error(), "no GPU: "))
