@@ -94,6 +94,15 @@ func (a *app) grace() time.Duration {
 	return grace
 }
 
+// signalGrace is the time after a signal. A launcher that tells its ranks to end kills those that have not ended after
+// a second; where it does so since one of them is gone, the others are in a call that waits for that one in vain.
+func (a *app) signalGrace() time.Duration {
+	if a.rank != nil && a.rank.Launched() {
+		return grace
+	}
+	return a.grace()
+}
+
 // untilSignal gives a context that signals end, and a function that gives the signals back. force ends the process,
 // too, when the context was of no use within the time of grace, as where a pipe is full that nobody reads.
 func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Signal) (context.Context, func()) {
@@ -111,7 +120,10 @@ func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Sign
 			cause := &signalError{s.(syscall.Signal)}
 			cancel(cause)
 			if force {
-				time.Sleep(a.grace())
+				time.Sleep(a.signalGrace())
+				if a.rank != nil {
+					a.rank.Told()
+				}
 				a.exit(cause)
 				time.Sleep(a.grace()) // the command is at its report
 				os.Exit(cause.ExitCode())

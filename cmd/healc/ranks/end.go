@@ -99,6 +99,9 @@ func (r *Rank) leave() {
 
 // abort ends the other ranks. What does it ends this process, too, or returns.
 func (r *Rank) abort(what Report) {
+	if r.told.Load() {
+		return
+	}
 	within(farewell, func() { r.Abort(what.Code, fmt.Sprintf("it ends with exit code %d", what.Code)) })
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"healc/runtime/cluster"
 	"healc/runtime/cluster/mesh"
@@ -24,8 +25,10 @@ type Rank struct {
 	cluster.Comm // nil before it has joined the others
 	report       *os.File
 	once         sync.Once
-	silent       bool // another process says why this one is no rank
-	sharing      int  // ranks that may use the same processors, this one too
+	launched     bool
+	told         atomic.Bool // a signal has come
+	silent       bool        // another process says why this one is no rank
+	sharing      int         // ranks that may use the same processors, this one too
 }
 
 var errNoRank = fmt.Errorf("%s is set, which healc says to the ranks that it starts, and this is none of them", envRank)
@@ -79,9 +82,16 @@ func Launched() (*Rank, error) {
 		var launcher *mpi.LauncherError
 		return &Rank{silent: errors.As(err, &launcher) && launcher.Rank > 0}, err
 	}
-	r := &Rank{Comm: c}
+	r := &Rank{Comm: c, launched: true}
 	return r, r.share()
 }
+
+// Told says that a signal ends this rank. A launcher of MPI, which tells all of its ranks so, ends the others when one
+// has ended, too: none asks it to, for which MPI_Abort may take longer than the second until it kills them.
+func (r *Rank) Told() { r.told.Store(r.launched) }
+
+// Launched reports whether a launcher of MPI has started this rank.
+func (r *Rank) Launched() bool { return r.launched }
 
 // share counts the ranks that may use the same processors.
 func (r *Rank) share() error {
