@@ -8,6 +8,7 @@ import (
 	"healc/internal/modules"
 	"healc/internal/testhook"
 	"healc/runtime"
+	"healc/runtime/trace"
 )
 
 // Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
@@ -49,6 +50,10 @@ type Options struct {
 	// the others it is a *RankError. nil is one process. A module in a Sandbox has no ranks.
 	Cluster Cluster
 
+	// Trace records what calls do, and when. nil is nothing. On a device each kernel is waited for then. The
+	// interpreter records nothing, and a module in a Sandbox is recorded by none.
+	Trace *Trace
+
 	// AllowImport are folders from which a program may import beside its own, which is that of the file that is
 	// compiled; neither `..` nor links lead elsewhere. Links are not looked at where ReadFile is given.
 	AllowImport []string
@@ -68,8 +73,15 @@ func (o Options) engine() (engine.Options, error) {
 		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry,
 		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
 		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory},
-		Tuned: file, RequireTuned: o.RequireTuned, Cluster: o.Cluster}, nil
+		Tuned: file, RequireTuned: o.RequireTuned, Cluster: o.Cluster, Trace: o.Trace}, nil
 }
+
+// Trace records what programs do: calls, their kernels, the pieces of these on threads. Write writes it as Chrome's
+// trace events, which https://ui.perfetto.dev shows. Several modules, and calls at once, may have the same one.
+type Trace = trace.Recorder
+
+// NewTrace starts to record.
+func NewTrace() *Trace { return trace.New() }
 
 // The backends, which give the same bits.
 const (

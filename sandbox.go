@@ -55,6 +55,7 @@ func init() { serve.Enter() }
 // errSandbox says what a sandbox does not do.
 var (
 	errSandboxDevice     = errors.New("Options.Sandbox and Options.Device do not go together: a sandbox has no devices")
+	errSandboxTrace      = errors.New("Options.Sandbox and Options.Trace do not go together: it is another process")
 	errSandboxCluster    = errors.New("Options.Sandbox and Options.Cluster do not go together: a sandbox has no ranks")
 	errSandboxTranscript = errors.New("Options.Sandbox is for programs: a transcript has no sandbox")
 )
@@ -63,6 +64,9 @@ var (
 func compileSandboxed(file *diag.File, opts Options) (*Module, error) {
 	if opts.Device != nil {
 		return nil, errSandboxDevice
+	}
+	if opts.Trace != nil {
+		return nil, errSandboxTrace
 	}
 	if cluster.Many(opts.Cluster) {
 		return nil, errSandboxCluster

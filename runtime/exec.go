@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"healc/lang/types"
@@ -19,6 +20,7 @@ import (
 	"healc/runtime/pool"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
+	"healc/runtime/trace"
 )
 
 // Executable is a compiled program that is ready to run: its plan, its machine code in memory, and its
@@ -100,6 +102,8 @@ type Env struct {
 	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
 	// or, as all that it does not name, on the host.
 	Places []types.Place
+	// Trace records the steps of the call. On a device each is waited for, so that it has its time. nil: nothing does.
+	Trace *trace.Recorder
 }
 
 // complete gives the fields that are not set their meaning. A context that cannot end is none.
@@ -292,6 +296,7 @@ type run struct {
 	b   *binding
 
 	stop  *stopper // nil: no kernel had need of it so far
+	trace *traced  // nil: nothing is recorded
 	half  halfDone // an exchange that has begun
 	begun int64    // steps
 	taken int64    // steps, where there is a limit
@@ -340,6 +345,9 @@ func (f *boundFunc) run(x *Executable, env *Env, b *binding, args []*tensor.Tens
 func (fr *frame) execute(x *Executable, env *Env, b *binding, bytes int64) error {
 	r := &fr.run
 	r.x, r.env, r.b, r.bytes, r.begun, r.half = x, *env, b, bytes, 0, halfDone{}
+	if r.trace = beginTrace(env.Trace); r.trace != nil {
+		defer r.trace.end(fr.f, time.Now())
+	}
 	err := r.finish(r.do(fr, fr.f.steps, 0))
 	if failure, ok := err.(*RuntimeError); ok {
 		failure.Step = r.begun
@@ -359,31 +367,10 @@ func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 		}
 		var err error
 		due := r.half.step != nil && i == r.half.step.until
-		if due && s.inner == (span{}) {
-			err, due = r.end(), false
-		}
-		switch {
-		case err != nil:
-		case due:
-			err = r.around(fr, s)
-		case s.code.fn != 0:
-			err = r.launch(fr, s)
-		case s.def.Host != nil:
-			err = r.host(fr, s)
-		case s.def.If != nil:
-			arm := s.els
-			if *(*byte)(fr.ptrs[s.def.If.Cond]) != 0 {
-				arm = s.then
-			}
-			err = r.do(fr, arm, depth)
-		case s.def.Loop != nil:
-			err = r.loop(fr, s, depth)
-		case s.def.Call != nil:
-			err = r.call(fr, s, depth)
-		case s.def.Copy != nil:
-			err = r.copy(fr, s)
-		case s.fails:
-			err = r.failure(&abi.Error{Site: 1 + int64(s.def.Fail.Site)})
+		if r.trace == nil {
+			err = r.step(fr, s, due, depth)
+		} else {
+			err = r.trace.step(s, r.b.funcs, func() error { return r.step(fr, s, due, depth) })
 		}
 		if err != nil {
 			return err
@@ -393,6 +380,37 @@ func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 		return r.end()
 	}
 	return nil
+}
+
+// step runs one step. due: the exchange that has begun ends before it.
+func (r *run) step(fr *frame, s *boundStep, due bool, depth int) (err error) {
+	if due && s.inner == (span{}) {
+		err, due = r.end(), false
+	}
+	switch {
+	case err != nil:
+	case due:
+		err = r.around(fr, s)
+	case s.code.fn != 0:
+		err = r.launch(fr, s)
+	case s.def.Host != nil:
+		err = r.host(fr, s)
+	case s.def.If != nil:
+		arm := s.els
+		if *(*byte)(fr.ptrs[s.def.If.Cond]) != 0 {
+			arm = s.then
+		}
+		err = r.do(fr, arm, depth)
+	case s.def.Loop != nil:
+		err = r.loop(fr, s, depth)
+	case s.def.Call != nil:
+		err = r.call(fr, s, depth)
+	case s.def.Copy != nil:
+		err = r.copy(fr, s)
+	case s.fails:
+		err = r.failure(&abi.Error{Site: 1 + int64(s.def.Fail.Site)})
+	}
+	return err
 }
 
 func (r *run) site(i int) abi.Site {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	goruntime "runtime"
+	"time"
 
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -184,6 +185,9 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) ([]*tens
 		return nil, stopped(env, err)
 	}
 	r := &deviceRun{run: run{x: x, env: env, b: b, bytes: bytes}, d: x.dev, q: q}
+	if r.trace = beginTrace(env.Trace); r.trace != nil {
+		defer r.trace.end(f, time.Now())
+	}
 	out, err := r.whole(f, args)
 	if ended := Ended(env.Ctx); err == nil && ended != nil {
 		for _, t := range out {
@@ -306,29 +310,46 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 		}
 		var err error
 		switch {
+		case r.trace != nil:
+			err = r.trace.step(s, r.b.funcs, func() error {
+				if err := r.step(fr, s, depth); err != nil {
+					return err
+				}
+				return r.q.Sync()
+			})
 		case s.segment > 0 && r.d.Graphs():
 			err = r.segment(fr, steps[i:i+s.segment])
 			done = i + s.segment
-		case s.def.Launch != nil:
-			err = r.launch(fr, s)
-		case s.def.Copy != nil:
-			err = r.copy(fr, s)
-		case s.def.Host != nil:
-			err = r.host(fr, s)
-		case s.def.If != nil:
-			err = r.choose(fr, s, depth)
-		case s.def.Loop != nil:
-			err = r.loop(fr, s, depth)
-		case s.def.Call != nil:
-			err = r.call(fr, s, depth)
-		case s.fails:
-			if err = r.settle(); err == nil {
-				err = r.failure(&abi.Error{Site: 1 + int64(s.def.Fail.Site)})
-			}
+		default:
+			err = r.step(fr, s, depth)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// step runs one step.
+func (r *deviceRun) step(fr *deviceFrame, s *boundStep, depth int) error {
+	switch {
+	case s.def.Launch != nil:
+		return r.launch(fr, s)
+	case s.def.Copy != nil:
+		return r.copy(fr, s)
+	case s.def.Host != nil:
+		return r.host(fr, s)
+	case s.def.If != nil:
+		return r.choose(fr, s, depth)
+	case s.def.Loop != nil:
+		return r.loop(fr, s, depth)
+	case s.def.Call != nil:
+		return r.call(fr, s, depth)
+	case s.fails:
+		if err := r.settle(); err != nil {
+			return err
+		}
+		return r.failure(&abi.Error{Site: 1 + int64(s.def.Fail.Site)})
 	}
 	return nil
 }

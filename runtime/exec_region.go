@@ -36,7 +36,11 @@ func (r *run) region(fr *frame, s *boundStep, part span, bufs *unsafe.Pointer, d
 	g.def, g.from = s.def.Launch, part.begin
 	n := part.end - part.begin
 	g.code, g.stop, g.long, g.bufs, g.dims, g.begin = s.code, r.stopper(s), s.long, bufs, dims, -1
-	if err := r.env.Pool.Run(n, r.env.Pool.Grain(s.grain), s.align, n >= s.rouse, g.piece); err != nil {
+	piece := g.piece
+	if r.trace != nil {
+		piece = r.trace.piece(g.def.Kernel, piece)
+	}
+	if err := r.env.Pool.Run(n, r.env.Pool.Grain(s.grain), s.align, n >= s.rouse, piece); err != nil {
 		return err
 	}
 	if g.stop != nil && g.stop.Stopped() {

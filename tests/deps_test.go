@@ -140,7 +140,8 @@ var imports = []struct{ pkg, may string }{
 	{"runtime",
 		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/checkpoint runtime/cluster " +
 			"runtime/collective runtime/device runtime/exchange runtime/memory runtime/objload runtime/pool " +
-			"runtime/tensor runtime/tensorfile internal/until"},
+			"runtime/tensor runtime/tensorfile runtime/trace internal/until"},
+	{"runtime/trace", ""},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -163,9 +164,9 @@ var imports = []struct{ pkg, may string }{
 	{"internal/engine",
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel " +
 			"passes/shard codegen runtime runtime/checkpoint runtime/cluster runtime/collective runtime/exchange " +
-			"runtime/memory runtime/pool runtime/tensor runtime/tensorfile internal/backend internal/cache " +
-			"internal/gradient internal/identity internal/interpio internal/pipeline internal/residency " +
-			"internal/testhook"},
+			"runtime/memory runtime/pool runtime/tensor runtime/tensorfile runtime/trace internal/backend " +
+			"internal/cache internal/gradient internal/identity internal/interpio internal/pipeline " +
+			"internal/residency internal/testhook"},
 	{"internal/scaling",
 		"codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/collective runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
@@ -179,7 +180,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
 	{"", "codegen/target/tuned leaves runtime runtime/cluster/... runtime/memory runtime/tensor runtime/device " +
-		"transcript internal/..."},
+		"runtime/trace transcript internal/..."},
 	{"nn", ". ir/scalar lang/types runtime/tensor runtime/tensorfile"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},

@@ -78,6 +78,7 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 		return nil, err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
-		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster, Checkpoint: f.m.opts.Checkpoint}
+		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster, Checkpoint: f.m.opts.Checkpoint,
+		Trace: f.m.opts.Trace}
 	return c.exec.Call(env, c.dims, args...)
 }

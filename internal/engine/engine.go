@@ -28,6 +28,7 @@ import (
 	"healc/runtime/memory"
 	"healc/runtime/pool"
 	"healc/runtime/tensor"
+	"healc/runtime/trace"
 )
 
 // Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
@@ -49,6 +50,8 @@ type Options struct {
 
 	Checkpoints *pipeline.Checkpoints // whose loops keep their states; nil: none do
 	Checkpoint  *checkpoint.File      // where
+
+	Trace *trace.Recorder // records the steps of calls; nil for nobody
 
 	Tuned        *tuned.File // those of pipeline.Options
 	RequireTuned bool

@@ -62,7 +62,7 @@ func (f *Func) runInto(ctx context.Context, out, args []*tensor.Tensor) error {
 		return err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits,
-		Cluster: f.m.opts.Cluster}
+		Cluster: f.m.opts.Cluster, Trace: f.m.opts.Trace}
 	return c.exec.CallInto(env, c.dims, out, args...)
 }
 

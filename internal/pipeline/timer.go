@@ -14,6 +14,8 @@ type Timer struct {
 	mu    sync.Mutex
 	Names []string
 	Times []time.Duration
+	// Each is told that a stage begins, and returns what is told that it has ended; nil for nobody.
+	Each func(name string) (ended func())
 }
 
 // Stage starts a stage; the returned function ends it. It works on a nil Timer.
@@ -21,9 +23,13 @@ func (t *Timer) Stage(name string) func() {
 	if t == nil {
 		return func() {}
 	}
-	start := time.Now()
+	start, ended := time.Now(), func() {}
+	if t.Each != nil {
+		ended = t.Each(name)
+	}
 	return func() {
 		t.Add(name, time.Since(start))
+		ended()
 	}
 }
 

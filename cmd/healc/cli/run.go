@@ -49,24 +49,31 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 	r.effectFlags.register(fs)
 }
 
-// checkpointFlags are those of a run that another one can go on from.
-type checkpointFlags struct {
+// keptFlags are those of a run that leaves files about itself: from which another one can go on, and what it has done.
+type keptFlags struct {
 	file   string
 	resume bool
+	trace  string
 }
 
-func (k *checkpointFlags) register(fs *pflag.FlagSet) {
+func (k *keptFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&k.file, "checkpoint", "",
 		"`FILE[,every=N]` that keeps the state of the loops of main, every N steps (100)")
+	fs.StringVar(&k.trace, "trace", "",
+		"`FILE.json` for what was done and when: stages, kernels, their pieces on threads (Chrome's trace events; "+
+			"open it at ui.perfetto.dev)")
 	fs.BoolVar(&k.resume, "resume", false, "go on from the state that another run has left in the file of --checkpoint")
 }
 
 // check refuses what does not go together.
-func (k *checkpointFlags) check(sandboxed bool) error {
+func (k *keptFlags) check(sandboxed bool) error {
 	switch {
 	case k.resume && k.file == "":
 		return &driver.UsageError{Message: "--resume needs --checkpoint",
 			Help: "--checkpoint FILE names the file to go on from"}
+	case k.trace != "" && sandboxed:
+		return &driver.UsageError{Message: "--sandbox does not go together with --trace: a sandbox writes no files " +
+			"of the command line", Help: "leave out one of them"}
 	case k.file != "" && sandboxed:
 		return &driver.UsageError{Message: "--sandbox does not go together with --checkpoint: a sandbox writes no " +
 			"files of the command line", Help: "save the state in the program, with save_npy and --allow-write"}
@@ -105,7 +112,7 @@ func (a *app) runCommand() *cobra.Command {
 	var may importFlags
 	var tune tuneFileFlags
 	var several ranks.Flags
-	var kept checkpointFlags
+	var kept keptFlags
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a program in memory and run it",
@@ -197,7 +204,7 @@ func (a *app) startRanks(path string, n int) error {
 }
 
 func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *importFlags,
-	tune *tuneFileFlags, kept checkpointFlags) error {
+	tune *tuneFileFlags, kept keptFlags) error {
 	imports, err := may.importer()
 	if err != nil {
 		return err
@@ -231,6 +238,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 		Opts: engine.Options{Backend: flags.backend, Threads: threads, Once: true, Cache: programs,
 			Imports: imports},
 		Loaded: a.loaded(flags.entry), Checkpoint: kept.file, Resume: kept.resume,
+		Trace: kept.trace,
 	}
 	if a.rank != nil {
 		job.Opts.Cluster = a.rank

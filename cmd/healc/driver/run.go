@@ -42,6 +42,9 @@ type Job struct {
 	// from what another run has left there.
 	Checkpoint string
 	Resume     bool
+	// Trace is a file for what happens and when, as Chrome's trace events; "" for none. Of several ranks each has its
+	// own: FILE.json is FILE.0.json and so on.
+	Trace string
 	// Ready, when it is not nil, is called when everything is compiled and read, before the program runs. files says
 	// whether the program may read or write files.
 	Ready func(files bool) error
@@ -58,6 +61,15 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, j.Timeout, &TimeoutError{j.Timeout})
 		defer cancel()
 	}
+	written, err := j.record()
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if werr := written(); err == nil && werr != nil {
+			exit, err = 0, werr
+		}
+	}()
 	timer := j.Opts.Debug.Timer
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure

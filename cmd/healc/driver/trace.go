@@ -1,0 +1,66 @@
+package driver
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	heal "healc"
+	"healc/internal/pipeline"
+	"healc/runtime/trace"
+)
+
+// record starts to record what the job does, when it has a file for that. The file is there from then on, and is
+// written by the function that is returned, whether the program has failed or not.
+func (j *Job) record() (write func() error, err error) {
+	if j.Trace == "" {
+		return func() error { return nil }, nil
+	}
+	if j.Opts.Backend == heal.Interp {
+		return nil, &UsageError{Message: "--trace records kernels, and the interpreter has none",
+			Help: "leave out --backend interp, or --trace"}
+	}
+	path := j.Trace
+	to := trace.New()
+	if c := j.Opts.Cluster; c != nil && c.Size() > 1 {
+		ext := filepath.Ext(path)
+		path = fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), c.Rank(), ext)
+		to.Process(c.Rank(), fmt.Sprintf("rank %d", c.Rank()))
+	}
+	if j.Dir != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(j.Dir, path)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	if j.Opts.Debug.Timer == nil {
+		j.Opts.Debug.Timer = &pipeline.Timer{}
+	}
+	j.Opts.Trace = to
+	const kind = "stages"
+	j.Opts.Debug.Timer.Each = func(name string) func() {
+		track, start := to.Take(kind), time.Now()
+		return func() {
+			to.Since(start, track, "stage", name)
+			to.Give(kind, track)
+		}
+	}
+	return func() error {
+		w := bufio.NewWriter(file)
+		err := to.Write(w)
+		if err == nil {
+			err = w.Flush()
+		}
+		if cerr := file.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return fmt.Errorf("--trace: %w", err)
+		}
+		return nil
+	}, nil
+}
