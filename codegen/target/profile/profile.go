@@ -29,7 +29,7 @@ var files embed.FS
 
 // Order is the names of all profiles, in the order in which they are tried for a processor that hides its name.
 var Order = []string{"zen5", "zen4", "zen3", "granite-rapids", "sapphire-rapids", "generic-avx512", "generic-avx2",
-	"aarch64", "nvidia", "base"}
+	"aarch64", "hopper", "nvidia", "base"}
 
 // Field is a number of a profile.
 type Field struct {

@@ -1,3 +1,3 @@
-# Devices of NVIDIA. Nothing was measured on one yet: the numbers follow from what the vendor documents.
+# Devices of NVIDIA. Of those before Hopper none was measured: the numbers follow from what the vendor documents.
 like = base
 processors = sm_
