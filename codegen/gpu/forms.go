@@ -57,6 +57,12 @@ var KernelForms = []KernelForm{
 		plan: whole(planMatmul, (*module).matmul),
 	},
 	{
+		Name: "atomic scatter",
+		For:  "`scatter_add` of integers of 32 and 64 bits",
+		Why:  "the cooperative form keeps the order of the additions, which changes no sum of integers",
+		plan: whole(planAtomicScatter, (*module).atomicScatter),
+	},
+	{
 		Name: "cooperative with row cache",
 		For:  "rows that several loops read, such as softmax and layer norm",
 		Why:  "the cooperative form without the cache reads each row again in each loop",

@@ -13,6 +13,8 @@ import (
 // standardForms are the forms that the standard kernels testdata/NAME.txtar take, in the order of the kernels.
 var standardForms = map[string][]string{
 	"argmax":     {"cooperative", "cooperative"},
+	"bags":       {"atomic scatter"},
+	"bins":       {"atomic scatter"},
 	"chain":      {"element-wise"},
 	"colsum":     {"fallback", "fallback"},
 	"gather":     {"cooperative"},

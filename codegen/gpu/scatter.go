@@ -33,16 +33,16 @@ import (
 type scatterLoop struct {
 	load   *kernel.Load // of the element
 	store  *kernel.Store
-	before []kernel.Stmt // the statements that do not depend on the element
-	chain  []kernel.Stmt // and those that do
-	feeds  []kernel.Ref  // values of before that the chain uses
+	before []kernel.Stmt       // the statements that do not depend on the element
+	chain  []kernel.Stmt       // and those that do
+	feeds  []kernel.Ref        // values of before that the chain uses
+	inside map[kernel.Ref]bool // the loop's variable, and what before defines
 }
 
 // scatterMatch is a scatterLoop as far as its statements were looked at.
 type scatterMatch struct {
 	scatterLoop
 	k       *kernel.Kernel
-	inside  map[kernel.Ref]bool // defined in the loop, without the element
 	changed map[kernel.Ref]bool // depends on the element
 }
 
@@ -51,7 +51,8 @@ func scatterOf(k *kernel.Kernel, s *kernel.Loop) *scatterLoop {
 	if s.Parallel || len(s.Init) > 0 {
 		return nil
 	}
-	m := &scatterMatch{k: k, inside: map[kernel.Ref]bool{s.Axis.Var: true}, changed: map[kernel.Ref]bool{}}
+	m := &scatterMatch{k: k, changed: map[kernel.Ref]bool{}}
+	m.inside = map[kernel.Ref]bool{s.Axis.Var: true}
 	for _, st := range s.Body.Stmts {
 		if m.store != nil || !m.add(st) {
 			return nil // the store is the last statement

@@ -217,6 +217,8 @@ type GPU struct {
 	ScatterPartitions int
 	ScatterRows       int
 	ScatterAhead      int
+	ScatterTable      int
+	ScatterBlocks     int
 	TileElements      int
 	TileLeast         int
 	TileBytes         int

@@ -21,6 +21,7 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"x * 2.0 + 1.0", "softmax", "layer norm", "x @ y, f32",
+		"max/ along axis 0", "+/ along axis 0", "a histogram of 256", "i32 sums at 2^20", "f32 sums at 2^20",
 		"x @ y, i8", "ntt", "with graphs"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no row of %s in\n%s", want, out.String())

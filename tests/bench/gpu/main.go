@@ -72,6 +72,8 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 	}
 	fmt.Fprintf(w, "%-44s %10s %10s %10s\n", "", "us", "GB/s", "of copy")
 	f32 := func(shape ...int) operand { return operand{"f32", shape} }
+	added, tall := max(n/4, 1), max((1<<18)/scale, 1)
+	places := "tabulate(N, |i| ((i % 100003) * 7919 + p[i]) % 1048576)"
 	for _, r := range []row{
 		{fmt.Sprintf("x * 2.0 + 1.0, f32[%d]", n), "fn f[N](x: f32[N] on device) -> f32[N] on device = x * 2.0 + 1.0",
 			[]operand{f32(n)}, 8 * n},
@@ -81,6 +83,21 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 		{fmt.Sprintf("max/ along axis 0, f32[%d, %d]", rows, columns),
 			"fn f[M, N](x: f32[M, N] on device) -> f32[N] on device = max/[axis=0](x)", []operand{f32(rows, columns)},
 			4 * rows * columns},
+		{fmt.Sprintf("max/ along axis 0, f32[%d, 64]", tall),
+			"fn f[M, N](x: f32[M, N] on device) -> f32[N] on device = max/[axis=0](x)", []operand{f32(tall, 64)},
+			4 * tall * 64},
+		{fmt.Sprintf("+/ along axis 0, f32[%d, %d]", rows, columns),
+			"fn f[M, N](x: f32[M, N] on device) -> f32[N] on device = +/[axis=0](x)", []operand{f32(rows, columns)},
+			4 * rows * columns},
+		{fmt.Sprintf("a histogram of 256, i32[%d]", added),
+			"fn f[N](p: i32[N] on device) -> i32[256] on device = scatter_add(zeros[i32, 256](), p, 1, 0)",
+			[]operand{{"i32", []int{added}}}, 4 * added},
+		{fmt.Sprintf("i32 sums at 2^20 places, i32[%d]", added),
+			"fn f[N](p: i32[N] on device) -> i32[1048576] on device = scatter_add(zeros[i32, 1048576](), " + places +
+				", 1, 0)", []operand{{"i32", []int{added}}}, 4*added + 4<<20},
+		{fmt.Sprintf("f32 sums at 2^20 places, i32[%d]", added),
+			"fn f[N](p: i32[N] on device) -> f32[1048576] on device = scatter_add(zeros[f32, 1048576](), " + places +
+				", 0.5, 0)", []operand{{"i32", []int{added}}}, 4*added + 4<<20},
 		{fmt.Sprintf("softmax, f32[%d, %d]", rows, columns),
 			"import nn\nfn f[M, N](x: f32[M, N] on device) -> f32[M, N] on device = to_device(nn.softmax(to_host(x)))",
 			[]operand{f32(rows, columns)}, 8 * rows * columns},
