@@ -32,16 +32,7 @@ type folding struct {
 
 // reduce translates a reduction that the group shares.
 func (g *group) reduce(s *kernel.Reduce) {
-	n := value.Value(ci(i64, 1))
-	for _, a := range s.Axes {
-		n = g.Times(n, g.length(a))
-	}
-	lo, hi := value.Value(ci(i64, 0)), n
-	if s.Chunk != scalar.None {
-		size := ci(i64, s.Order.Chunk())
-		lo = g.Times(g.Value(s.Chunk), size)
-		hi = g.minimum(g.Plus(lo, size), n)
-	}
+	n, lo, hi := g.bounds(s)
 	f := g.foldingOf(s)
 	argument := len(f.start) == 2
 	depth := 0
@@ -68,16 +59,45 @@ func (g *group) reduce(s *kernel.Reduce) {
 		}
 		g.Define(s.ID, out[0])
 	}
-	if s.Kind == ir.ReduceSum && s.Type.IsFloat() {
-		c, known := constantInt(n)
-		switch zero := constant.NewZeroInitializer(device.RegisterType(s.Type)); {
-		case !known:
-			empty := g.Block().NewICmp(enum.IPredEQ, n, ci(i64, 0))
-			g.Define(s.ID, g.Block().NewSelect(empty, zero, g.Value(s.ID)))
-		case c == 0:
-			g.Define(s.ID, zero)
-		}
+	g.sumOfNothing(s, n)
+}
+
+// bounds are the number of elements that s combines over its axes, and the range of those of its chunk.
+func (g *group) bounds(s *kernel.Reduce) (n, lo, hi value.Value) {
+	n = ci(i64, 1)
+	for _, a := range s.Axes {
+		n = g.Times(n, g.length(a))
 	}
+	lo, hi = ci(i64, 0), n
+	if s.Chunk != scalar.None {
+		size := ci(i64, s.Order.Chunk())
+		lo = g.Times(g.Value(s.Chunk), size)
+		hi = g.minimum(g.Plus(lo, size), n)
+	}
+	return n, lo, hi
+}
+
+// sumOfNothing makes the result of a sum of floats, whose lanes start with -0, 0 where there are no elements.
+func (g *group) sumOfNothing(s *kernel.Reduce, n value.Value) {
+	if s.Kind != ir.ReduceSum || !s.Type.IsFloat() {
+		return
+	}
+	c, known := constantInt(n)
+	switch zero := constant.NewZeroInitializer(device.RegisterType(s.Type)); {
+	case !known:
+		empty := g.Block().NewICmp(enum.IPredEQ, n, ci(i64, 0))
+		g.Define(s.ID, g.Block().NewSelect(empty, zero, g.Value(s.ID)))
+	case c == 0:
+		g.Define(s.ID, zero)
+	}
+}
+
+// valuesOf is how many values s folds at a time: an extreme and its position, or one.
+func valuesOf(s *kernel.Reduce) int {
+	if s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin {
+		return 2
+	}
+	return 1
 }
 
 // foldingOf is how s combines.

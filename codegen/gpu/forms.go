@@ -75,6 +75,12 @@ var KernelForms = []KernelForm{
 		},
 	},
 	{
+		Name: "columns",
+		For:  "reductions across rows, in any order or of chunks of rows",
+		Why:  "neighbouring groups of the cooperative form read rows that are apart, and threads by themselves are few",
+		plan: whole(planColumns, (*module).columns),
+	},
+	{
 		Name:  "cooperative",
 		For:   "rows, reductions, scans of integers, sorts, `scatter_add`, transforms",
 		Why:   "the forms below leave the steps of every loop to one thread",

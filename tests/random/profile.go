@@ -13,7 +13,7 @@ import (
 var added = []string{"columns.few_rows", "columns.few_bytes", "ntt.long_first", "matmul.square_turns",
 	"loops.fours_most", "ntt.short_back", "reduce.free_streams", "stores.written_most", "threads.moved_time",
 	"fusion.mirror_rows", "fusion.mirror_steps",
-	"gpu.scatter_table", "gpu.scatter_blocks"}
+	"gpu.scatter_table", "gpu.scatter_blocks", "gpu.column_threads", "gpu.column_ahead"}
 
 // Profile has each field at random: often the one that it has, else one of its range, near its ends or anywhere.
 func Profile(r *rand.Rand) *profile.Profile {

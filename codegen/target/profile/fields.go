@@ -210,6 +210,8 @@ type GPU struct {
 	SharedLeast       int
 	WarpElements      int
 	ShortColumn       int
+	ColumnThreads     int
+	ColumnAhead       int
 	Unrolled          int
 	CacheBytes        int
 	ScanLeast         int
