@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"slices"
+
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
@@ -17,9 +19,14 @@ import (
 // vector's first element, and the last launch repeats the vector's elements one by one to find the first that fails.
 // Before that, axes whose elements are contiguous in all buffers are collapsed, so that most such kernels go through
 // memory from one end to the other without a division.
+//
+// So is a row that is one parallel loop behind scalars without loops, as the last kernel of a softmax of long rows. The
+// loop's axis becomes the last of the kernel's, and every thread computes the scalars of its row, which a group would
+// compute once: that is for so few rows that a group each leaves the device idle.
 
 // elementwisePlan is how an element-wise kernel is done.
 type elementwisePlan struct {
+	whole     *kernel.Kernel // with all of its axes
 	k         *kernel.Kernel // with its axes collapsed
 	invariant []kernel.Stmt  // statements that are the same for all elements
 	width     int            // of a thread's vector along the last axis
@@ -27,7 +34,11 @@ type elementwisePlan struct {
 
 // planElementwise decides whether k is element-wise; nil is no.
 func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
-	if len(k.Axes) == 0 || k.Buffers() < len(k.Params) {
+	if k.Buffers() < len(k.Params) {
+		return nil
+	}
+	k = openRows(k, tune)
+	if len(k.Axes) == 0 {
 		return nil
 	}
 	last := k.Axes[len(k.Axes)-1]
@@ -38,7 +49,7 @@ func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
 	}
 	rest := *k
 	rest.Body = body
-	p := &elementwisePlan{k: collapseAxes(&rest), invariant: before}
+	p := &elementwisePlan{whole: k, k: collapseAxes(&rest), invariant: before}
 	bytes := 1
 	for _, b := range k.Params {
 		bytes = max(bytes, b.DType.Bytes())
@@ -54,8 +65,41 @@ func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
 	return p
 }
 
+// openRows returns k with the axis of its loop as the last one where k is a few long rows, each of them one parallel
+// loop behind loads and scalars without checks; k itself otherwise.
+func openRows(k *kernel.Kernel, tune *profile.GPU) *kernel.Kernel {
+	if len(k.Body.Stmts) == 0 {
+		return k
+	}
+	end := len(k.Body.Stmts) - 1
+	loop, ok := k.Body.Stmts[end].(*kernel.Loop)
+	if !ok || !loop.Parallel || loop.Axis.Extent.Div > 1 || checks(k.Body) {
+		return k
+	}
+	rows, known := count(k.Axes)
+	n, literal := count([]kernel.Axis{loop.Axis})
+	if !known || rows >= int64(tune.BusyGroups) || literal && n <= int64(tune.WarpElements) {
+		return k
+	}
+	for _, s := range k.Body.Stmts[:end] {
+		switch s := s.(type) {
+		case *kernel.Let, *kernel.DimValue:
+		case *kernel.Load:
+			if k.Params[s.Param].Out { // another thread may have stored it already
+				return k
+			}
+		default:
+			return k
+		}
+	}
+	out := *k
+	out.Axes = append(slices.Clone(k.Axes), loop.Axis)
+	out.Body = &kernel.Block{Stmts: append(slices.Clone(k.Body.Stmts[:end]), loop.Body.Stmts...)}
+	return &out
+}
+
 // elementwise writes the entry of an element-wise kernel.
-func (m *module) elementwise(k *kernel.Kernel, p *elementwisePlan) abi.DeviceKernel {
+func (m *module) elementwise(p *elementwisePlan) abi.DeviceKernel {
 	t := m.entry(p.k, "", m.threads())
 	size := int64(t.size)
 	t.failAt(ci(i64, 0)) // an invariant check that fails does so in the first iteration
@@ -104,7 +148,7 @@ func (m *module) elementwise(k *kernel.Kernel, p *elementwisePlan) abi.DeviceKer
 		})
 	}
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: size * w,
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(p.whole), PerBlock: size * w,
 		Threads: t.size}}}
 }
 

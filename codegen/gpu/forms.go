@@ -38,8 +38,9 @@ var KernelForms = []KernelForm{
 		plan: whole(planTranspose, (*module).transpose),
 	},
 	{
-		Name:  "element-wise",
-		For:   "no loops; a check is one of all elements that a thread does at once",
+		Name: "element-wise",
+		For: "no loops, or a few long rows that are a loop each; a check is one of all elements that a thread does " +
+			"at once",
 		Why:   "the forms below are for kernels with loops",
 		Block: true,
 		plan: func(k *kernel.Kernel, tune *profile.GPU) *formPlan {
@@ -47,7 +48,7 @@ var KernelForms = []KernelForm{
 			if p == nil {
 				return nil
 			}
-			return &formPlan{func(m *module) abi.DeviceKernel { return m.elementwise(k, p) }, p.width}
+			return &formPlan{func(m *module) abi.DeviceKernel { return m.elementwise(p) }, p.width}
 		},
 	},
 	{
