@@ -76,7 +76,7 @@ func (m *module) fitsBlock(l *abi.Loop) bool {
 			return false // that is in scratch memory, which a function has none of
 		}
 		if p != nil && planElementwise(k, m.tune) == nil {
-			if p.spilled || p.transform > 0 {
+			if p.spilled || p.transform > 0 || p.split != nil {
 				return false
 			}
 			shared += slotBytes + p.shared*int64(blockSize/p.size)

@@ -45,12 +45,13 @@ const (
 
 // cooperativePlan says how groups do a kernel.
 type cooperativePlan struct {
-	size       int          // threads of a group
-	shared     int64        // bytes of a group's memory of the kernel itself
-	transform  int64        // elements of shared memory for transforms
-	spilled    bool         // the kernel's own memory is too large for shared memory, and is in scratch memory
-	readWrite  map[int]bool // parameters that are both written and read
-	partitions int64        // groups of a row, each with elements of its own: see Note [Ordered scatter]
+	size       int             // threads of a group
+	shared     int64           // bytes of a group's memory of the kernel itself
+	transform  int64           // words of shared memory for transforms
+	split      *splitTransform // what entries of their own have done before
+	spilled    bool            // the kernel's own memory is too large for shared memory, and is in scratch memory
+	readWrite  map[int]bool    // parameters that are both written and read
+	partitions int64           // groups of a row, each with elements of its own: see Note [Ordered scatter]
 	// partitionShift is the number of low bits of an index that do not count for its partition.
 	partitionShift uint
 	sharedWork     []kernel.Stmt // reductions, loops and transforms that the group shares
@@ -69,6 +70,7 @@ type sharedWork struct {
 // planCooperative decides whether groups do k; nil is no.
 func planCooperative(k *kernel.Kernel, tune *profile.GPU) *cooperativePlan {
 	p := &cooperativePlan{readWrite: map[int]bool{}}
+	p.split = splitOf(k)
 	w := sharedWork{k: k, tune: tune, plan: p}
 	w.block(k.Body)
 	if w.longest < int64(tune.SharedLeast) {
@@ -128,9 +130,9 @@ func (w *sharedWork) block(b *kernel.Block) {
 		case *kernel.Loop:
 			w.loop(s)
 		case *kernel.Transform:
-			if transforms(s) {
-				w.add(s, s.Size, true, true)
-				w.plan.transform = max(w.plan.transform, min(s.Size, sharedTransformSize))
+			w.add(s, s.Size, true, true)
+			if split := w.plan.split; split == nil || split.Transform != s {
+				w.plan.transform = max(w.plan.transform, sharedWords(min(s.Size, partElements)))
 			}
 		case *kernel.Iterate:
 			w.block(s.Body)
@@ -215,6 +217,10 @@ type group struct {
 
 // cooperative writes the entry of a kernel that groups do.
 func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKernel {
+	var before []abi.DeviceKernel
+	if p.split != nil {
+		before = p.split.emit(m, k)
+	}
 	with := *k
 	with.Types = append(slices.Clone(k.Types), types.I64)
 	g := &group{thread: m.entry(&with, "", blockSize), plan: p, index: ci(i64, 0), elementRef: kernel.Ref(len(k.Types))}
@@ -267,7 +273,7 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 		return nil
 	})
 	g.Finish()
-	return kernelOf(launch, scratch)
+	return inOrder(append(before, kernelOf(launch, scratch))...)
 }
 
 // rowBytes is the size of the kernel's own memory, aligned to 16 bytes.
@@ -320,6 +326,10 @@ func (g *group) statement(s kernel.Stmt) bool {
 	case *kernel.Transform:
 		if !shared {
 			break
+		}
+		if split := g.plan.split; split != nil && split.Transform == s {
+			g.done(split)
+			return true
 		}
 		g.transform(s)
 		return true
@@ -439,6 +449,11 @@ func (g *group) voteAny(x value.Value) value.Value {
 	if g.plan.size == warpSize {
 		return g.Block().NewCall(g.Intrinsic("llvm.nvvm.vote.any.sync", i1, i32, i1), ci(i32, -1), x)
 	}
-	n := g.Block().NewCall(g.Intrinsic("llvm.nvvm.barrier0.or", i32, i32), g.Block().NewZExt(x, i32))
-	return g.Block().NewICmp(enum.IPredNE, n, ci(i32, 0))
+	return g.voteBlock(x)
+}
+
+// voteBlock reports whether x holds for any thread of the block, all of which come here.
+func (t *thread) voteBlock(x value.Value) value.Value {
+	n := t.Block().NewCall(t.Intrinsic("llvm.nvvm.barrier0.or", i32, i32), t.Block().NewZExt(x, i32))
+	return t.Block().NewICmp(enum.IPredNE, n, ci(i32, 0))
 }

@@ -292,10 +292,10 @@ func (r *rowBody) Either(cond kernel.Ref, yes, no func()) {
 }
 
 // Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then
-// are no axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On devices the threads of a team
-// share the loop, and another launch would cost more.
+// are no axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On a device the rows would be those
+// of one team, and nothing but scalars may stand before a transform that is to be a grid.
 func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
-	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, int64(profile.Base().Plan.OnceLeast)-1) {
+	if !r.Shared() && (few(r.rows, 1) || few(r.op.Type().Shape, int64(profile.Base().Plan.OnceLeast)-1)) {
 		return f(r.body)
 	}
 	// What it is in a loop that is thrown away: a literal is no kernel.
