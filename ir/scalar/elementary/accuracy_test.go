@@ -47,7 +47,7 @@ func TestF32Sample(t *testing.T) {
 	t.Log("\n" + tableHead())
 	for _, f := range unaryFuncs {
 		s := measure(f, listed(specials32()), nil)
-		s.merge(measureParallel(f, step, runtime.GOMAXPROCS(0), false))
+		s.merge(measureParallel(f, step, runtime.GOMAXPROCS(0), nil))
 		x := math.Float32frombits(uint32(s.worst))
 		t.Log(s.row(f.name, fmt.Sprint(x)))
 		if s.max > 1 {
@@ -71,7 +71,7 @@ func TestExhaustive(t *testing.T) {
 	fmt.Println(tableHead())
 	for _, f := range unaryFuncs {
 		t.Run(f.name, func(t *testing.T) {
-			s := measureParallel(f, step, runtime.GOMAXPROCS(0), true)
+			s := measureParallel(f, step, runtime.GOMAXPROCS(0), machineCode(t, f.name, blockSize))
 			x := math.Float32frombits(uint32(s.worst))
 			fmt.Println(s.row(f.name, fmt.Sprint(x)))
 			again, off := rejudge(f, s.far)

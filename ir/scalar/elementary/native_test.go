@@ -1,49 +1,54 @@
-package elementary_test
+package elementary
 
 import (
-	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unsafe"
 
-	"healc"
-	"healc/internal/engine"
-	"healc/ir"
-	"healc/ir/scalar/elementary"
-	"healc/lang/types"
-	"healc/runtime/tensor"
+	"github.com/ebitengine/purego"
+
+	"healc/runtime/dynlib"
 )
 
-// The tests of this package see the compiler only here, and only to measure functions faster than the evaluator can.
-func init() { elementary.SetMachineCode(compileOperation) }
-
-func compileOperation(name string, n int) (func(in, out []float32) error, error) {
-	d := ir.Lookup(name)
-	if d == nil {
-		return nil, fmt.Errorf("there is no operation %s", name)
+// machineCode makes code of the f32 operation of a name that computes n elements in one call, and is faster than the
+// evaluator. The command makes it: with a test that imported the compiler, every package of it would be compiled again,
+// together with the files of this package's tests.
+func machineCode(t *testing.T, name string, n int) func(in, out []float32) {
+	t.Helper()
+	folder := t.TempDir()
+	file, library := filepath.Join(folder, "f.heal"), filepath.Join(folder, "f.so")
+	source := fmt.Sprintf("pub fn compute(x: f32[%d]) -> f32[%[1]d] = %s(x)\n", n, name)
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	f := &ir.Func{Name: "f", Public: true, Body: &ir.Block{}}
-	b := &ir.Builder{Block: f.Body}
-	t := types.Tensor{Elem: types.F32, Shape: types.Shape{types.Lit(int64(n))}}
-	f.Body.Yields = []*ir.Value{b.Emit(d, nil, f.Body.Param("x", t, b.Span))}
-	f.Results = []types.Tensor{t}
-	m, err := engine.CompileIR(&ir.Module{Name: "f", Funcs: []*ir.Func{f}},
-		engine.Options{Backend: heal.CPU, Threads: 1})
+	args := strings.Fields("run ../../../cmd/healc compile --cpu native")
+	if out, err := exec.Command("go", append(args, file, "-o", library)...).CombinedOutput(); err != nil {
+		t.Fatalf("no machine code of %s: %v\n%s", name, err, out)
+	}
+	lib, err := dynlib.Open(library, dynlib.Now)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	code, err := m.Func("f")
+	address, err := dynlib.Symbol(lib, "f_compute")
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return func(in, out []float32) error {
-		x := tensor.Wrap(in)
-		defer x.Close()
-		y, err := code.Call(context.Background(), x)
-		if err != nil {
-			return err
+	threads, err := dynlib.Symbol(lib, "f_set_threads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var setThreads func(n int32)
+	purego.RegisterFunc(&setThreads, threads)
+	setThreads(1) // its callers are many
+	var compute func(in, out unsafe.Pointer) int32
+	purego.RegisterFunc(&compute, address)
+	return func(in, out []float32) {
+		if code := compute(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(out))); code != 0 {
+			panic(fmt.Sprintf("%s in machine code: error %d", name, code))
 		}
-		defer y.Close()
-		values, err := tensor.Slice[float32](y)
-		copy(out, values)
-		return err
-	}, nil
+	}
 }
