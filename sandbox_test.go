@@ -253,18 +253,29 @@ func TestSandbox(t *testing.T) {
 				}
 			})
 		}
-		for _, d := range types.DTypes {
-			t.Run(fmt.Sprint(backend, "/", d), func(t *testing.T) {
-				src := fmt.Sprintf("fn f[M, N](x: %s[M, N], y: %s) -> (%s[N, M], %s) = (transpose(x), y)", d, d, d, d)
-				o := heal.Options{Backend: backend}
-				args := func() []*heal.Tensor { return []*heal.Tensor{counted(d, 5, 7), counted(d)} }
-				want := outcome(src, o, args())
-				o.Sandbox = &heal.Sandbox{}
-				if got := outcome(src, o, args()); got != want || !strings.Contains(got, "result") {
-					t.Errorf("in the sandbox:\n%s\nwithout:\n%s", got, want)
+		t.Run(backend+"/every type", func(t *testing.T) {
+			var params, results, values []string
+			for i, d := range types.DTypes {
+				params = append(params, fmt.Sprintf("x%d: %s[M, N], y%[1]d: %[2]s", i, d))
+				results = append(results, fmt.Sprintf("%s[N, M], %[1]s", d))
+				values = append(values, fmt.Sprintf("transpose(x%d), y%[1]d", i))
+			}
+			src := fmt.Sprintf("fn f[M, N](%s) -> (%s) = (%s)", strings.Join(params, ", "),
+				strings.Join(results, ", "), strings.Join(values, ", "))
+			args := func() (all []*heal.Tensor) {
+				for _, d := range types.DTypes {
+					all = append(all, counted(d, 5, 7), counted(d))
 				}
-			})
-		}
+				return all
+			}
+			o := heal.Options{Backend: backend}
+			want := outcome(src, o, args())
+			o.Sandbox = &heal.Sandbox{}
+			got := outcome(src, o, args())
+			if n := strings.Count(got, "result "); got != want || n != 2*len(types.DTypes) {
+				t.Errorf("in the sandbox:\n%s\nwithout:\n%s", got, want)
+			}
+		})
 	}
 }
 

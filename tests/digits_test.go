@@ -83,9 +83,10 @@ func TestDigitsSameBits(t *testing.T) {
 	if !strings.HasPrefix(want, "accuracy 0.9048414\nconfusion matrix\n[[177 ") {
 		t.Errorf("the interpreter prints\n%s", want)
 	}
+	cache := &heal.Cache{Dir: t.TempDir()} // code is the same for any number of threads
 	for threads := 1; threads <= 3; threads++ {
 		for _, dir := range []string{folder, fortran} {
-			if got := run(dir, heal.Options{Threads: threads}); got != want {
+			if got := run(dir, heal.Options{Threads: threads, Cache: cache}); got != want {
 				t.Errorf("%d threads, %s: prints\n%s\nthe interpreter prints\n%s", threads, dir, got, want)
 			}
 		}
