@@ -28,6 +28,12 @@ func python(t *testing.T, heal_, name, script string) string {
 	if interpreter == "" {
 		t.Skip("there is no Python with NumPy; tests/cli looks at the text of a module")
 	}
+	return pythonRun(t, interpreter, pythonModule(t, heal_, name), script)
+}
+
+// pythonModule compiles a file for Python into a folder.
+func pythonModule(t *testing.T, heal_, name string) string {
+	t.Helper()
 	text, err := os.ReadFile(heal_)
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +69,12 @@ func python(t *testing.T, heal_, name, script string) string {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+// pythonRun is what a script prints that imports modules of a folder.
+func pythonRun(t *testing.T, interpreter, dir, script string) string {
+	t.Helper()
 	path, err := filepath.Abs(script)
 	if err != nil {
 		t.Fatal(err)
@@ -94,9 +106,27 @@ x is an array of float64; its elements must be float32
 	}
 }
 
-// TestPythonTypes calls functions of every element type, with scalars, several results and `&mut`.
+// TestPythonTypes calls functions of every element type, with scalars, several results and `&mut`, and with arrays of
+// others by DLPack, where there is NumPy and where there is none.
 func TestPythonTypes(t *testing.T) {
-	if got := python(t, "testdata/every.heal", "every", "testdata/use_every.py"); got != "" {
-		t.Error(got)
+	interpreter, dir := numpy(), pythonModule(t, "testdata/every.heal", "every")
+	for _, script := range []string{"use_every", "use_dlpack", "use_alone", "use_torch"} {
+		t.Run(script, func(t *testing.T) {
+			with := interpreter
+			switch {
+			case with == "" && script == "use_alone":
+				var err error
+				if with, err = exec.LookPath("python3"); err != nil {
+					t.Skip("there is no Python")
+				}
+			case with == "":
+				t.Skip("there is no Python with NumPy")
+			case script == "use_torch" && exec.Command(with, "-c", "import torch").Run() != nil:
+				t.Skip("there is no PyTorch")
+			}
+			if got := pythonRun(t, with, dir, "testdata/"+script+".py"); got != "" {
+				t.Error(got)
+			}
+		})
 	}
 }

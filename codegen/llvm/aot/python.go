@@ -1,6 +1,7 @@
 package aot
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -22,12 +23,20 @@ var numpyTypes = map[types.DType]string{
 	types.I4: "int8", types.F4E2M1: "uint8",
 }
 
+// dlpackTypes are the element types that are those of NumPy in memory, and have names of their own in DLPack.
+var dlpackTypes = map[types.DType]string{
+	types.BF16: "bfloat16", types.F8E4M3: "float8_e4m3fn", types.F8E5M2: "float8_e5m2", types.E8M0: "float8_e8m0fnu",
+}
+
+// elementType is the name of an element type in module.py.
+func elementType(d types.DType) string { return cmp.Or(dlpackTypes[d], numpyTypes[d]) }
+
 // Python is a Python module that calls a library by ctypes, on NumPy arrays without copies. file is the library's
 // name, in the folder of the module.
 func Python(l *Library, file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		"\"\"\"%s: the functions of %s, on NumPy arrays, which are not copied.\n\n"+
+		"\"\"\"%s: the functions of %s, on arrays of NumPy and of what has DLPack, which are not copied.\n\n"+
 			"bf16 is the bits in uint16, f8e4m3, f8e5m2, e8m0 and f4e2m1 are those in uint8, i4 is an int8. "+
 			"Failures of the program are exceptions.\n\"\"\"\n", Mark, pythonText(file))
 	b.WriteString("from __future__ import annotations as _annotations\n\n")
@@ -97,7 +106,7 @@ func pythonFunction(prefix string, e *Entry) string {
 		}
 		head = append(head, name+": "+typ)
 		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _%s, %d%s)", name, name, name,
-			numpyTypes[p.Type.Elem], p.Type.Rank(), written))
+			elementType(p.Type.Elem), p.Type.Rank(), written))
 	}
 	// The shape parameters, as far as the arguments say; the library checks what is left.
 	for again := true; again; {
@@ -138,13 +147,14 @@ func pythonFunction(prefix string, e *Entry) string {
 			shape = "(" + strings.Join(extents, ", ") + ",)"
 		}
 		v := n.Take(resultName(e, i))
-		lines = append(lines, fmt.Sprintf("%s = _result(%s, _%s, %s)", v, given, numpyTypes[r.Elem],
+		lines = append(lines, fmt.Sprintf("%s = _result(%s, _%s, %s)", v, given, elementType(r.Elem),
 			shape))
 		results = append(results, v)
 		if r.Rank() == 0 {
 			give, kinds = append(give, v+"[()]"), append(kinds, "_np."+numpyTypes[r.Elem])
 		} else {
-			give, kinds = append(give, v), append(kinds, pythonArray(r))
+			give = append(give, fmt.Sprintf("%s if %s is None else %[2]s", v, given))
+			kinds = append(kinds, pythonArray(r))
 		}
 	}
 	lines = append(lines, fmt.Sprintf("_call(_lib.%s, [%s], [%s])", names.C(prefix, e.Name)+names.Tensors,

@@ -72,7 +72,7 @@ var pythonWords = set(`False None True and as assert async await break class con
 	for from global if import in is lambda nonlocal not or pass raise return try while with yield`)
 
 // PythonOwn are the names of module.py that a program's user uses.
-var PythonOwn = []string{"Error", "set_threads", "get_threads", "cpu", "use_cpu", "release_memory", "timeout"}
+var PythonOwn = []string{"Error", "Tensor", "set_threads", "get_threads", "cpu", "use_cpu", "release_memory", "timeout"}
 
 var pythonOwn = set(strings.Join(PythonOwn, " "))
 

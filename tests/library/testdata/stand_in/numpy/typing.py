@@ -1,1 +1,0 @@
-"""Annotations are not looked at."""
