@@ -32,7 +32,7 @@ var standardForms = map[string][]string{
 	"rowsum":       {"cooperative"},
 	"scan":         {"thread per row"},
 	"softmax":      {"cooperative with row cache"},
-	"softmax_long": {"cooperative", "cooperative", "cooperative", "cooperative", "element-wise"},
+	"softmax_long": {"cooperative", "columns", "cooperative", "cooperative", "element-wise"},
 	"sort":         {"cooperative"},
 	"total":        {"cooperative", "cooperative"},
 	"transpose":    {"transpose"},

@@ -196,7 +196,7 @@ func (m *module) fillElements(fill *kernel.Kernel) abi.DeviceKernel {
 		return m.transpose(fill, p)
 	}
 	if p := planElementwise(fill, m.tune); p != nil {
-		return m.elementwise(fill, p)
+		return m.elementwise(p)
 	}
 	return m.fallback(fill)
 }
