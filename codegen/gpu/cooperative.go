@@ -45,13 +45,14 @@ const (
 
 // cooperativePlan says how groups do a kernel.
 type cooperativePlan struct {
-	size       int             // threads of a group
-	shared     int64           // bytes of a group's memory of the kernel itself
-	transform  int64           // words of shared memory for transforms
-	split      *splitTransform // what entries of their own have done before
-	spilled    bool            // the kernel's own memory is too large for shared memory, and is in scratch memory
-	readWrite  map[int]bool    // parameters that are both written and read
-	partitions int64           // groups of a row, each with elements of its own: see Note [Ordered scatter]
+	size       int              // threads of a group
+	shared     int64            // bytes of a group's memory of the kernel itself
+	transform  int64            // words of shared memory for transforms
+	split      *splitTransform  // what entries of their own have done before
+	tail       *elementwisePlan // what one does behind: the last statement
+	spilled    bool             // the kernel's own memory is too large for shared memory, and is in scratch memory
+	readWrite  map[int]bool     // parameters that are both written and read
+	partitions int64            // groups of a row, each with elements of its own: see Note [Ordered scatter]
 	// partitionShift is the number of low bits of an index that do not count for its partition.
 	partitionShift uint
 	sharedWork     []kernel.Stmt // reductions, loops and transforms that the group shares
@@ -70,7 +71,9 @@ type sharedWork struct {
 // planCooperative decides whether groups do k; nil is no.
 func planCooperative(k *kernel.Kernel, tune *profile.GPU) *cooperativePlan {
 	p := &cooperativePlan{readWrite: map[int]bool{}}
-	p.split = splitOf(k)
+	if p.split = splitOf(k); p.split != nil {
+		p.tail = tailOf(k, tune)
+	}
 	w := sharedWork{k: k, tune: tune, plan: p}
 	w.block(k.Body)
 	if w.longest < int64(tune.SharedLeast) {
@@ -269,11 +272,19 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 		g.setAxes(i)
 		g.failAt(i)
 		g.Block().NewStore(ci(i8, 0), g.failed)
-		g.Statements(g.statement, k.Body.Stmts...)
+		body := k.Body.Stmts
+		if p.tail != nil {
+			body = body[:len(body)-1]
+		}
+		g.Statements(g.statement, body...)
 		return nil
 	})
 	g.Finish()
-	return inOrder(append(before, kernelOf(launch, scratch))...)
+	parts := append(before, kernelOf(launch, scratch))
+	if p.tail != nil {
+		parts = append(parts, m.elementwise(p.tail))
+	}
+	return inOrder(parts...)
 }
 
 // rowBytes is the size of the kernel's own memory, aligned to 16 bytes.

@@ -30,6 +30,16 @@ type elementwisePlan struct {
 	k         *kernel.Kernel // with its axes collapsed
 	invariant []kernel.Stmt  // statements that are the same for all elements
 	width     int            // of a thread's vector along the last axis
+	rows      *kernel.Axis   // the axis of the loop of a row that was opened; nil for none
+	part      string         // of the entry's name
+}
+
+// batch is how many iterations of the kernel a failing check stands for: the first of so many, from its number on.
+func (p *elementwisePlan) batch() int {
+	if p.rows != nil {
+		return 1
+	}
+	return p.width
 }
 
 // planElementwise decides whether k is element-wise; nil is no.
@@ -37,7 +47,7 @@ func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
 	if k.Buffers() < len(k.Params) {
 		return nil
 	}
-	k = openRows(k, tune)
+	k, rows := openRows(k, tune)
 	if len(k.Axes) == 0 {
 		return nil
 	}
@@ -49,7 +59,7 @@ func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
 	}
 	rest := *k
 	rest.Body = body
-	p := &elementwisePlan{whole: k, k: collapseAxes(&rest), invariant: before}
+	p := &elementwisePlan{whole: k, k: collapseAxes(&rest), invariant: before, rows: rows}
 	bytes := 1
 	for _, b := range k.Params {
 		bytes = max(bytes, b.DType.Bytes())
@@ -65,43 +75,51 @@ func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
 	return p
 }
 
-// openRows returns k with the axis of its loop as the last one where k is a few long rows, each of them one parallel
-// loop behind loads and scalars without checks; k itself otherwise.
-func openRows(k *kernel.Kernel, tune *profile.GPU) *kernel.Kernel {
+// openRows returns k with the axis of its loop as the last one, and that axis, where k is a few long rows, each of them
+// one parallel loop behind loads and scalars without checks; k itself otherwise. The number of a failing check is that
+// of its row.
+func openRows(k *kernel.Kernel, tune *profile.GPU) (opened *kernel.Kernel, axis *kernel.Axis) {
 	if len(k.Body.Stmts) == 0 {
-		return k
+		return k, nil
 	}
 	end := len(k.Body.Stmts) - 1
+	before := k.Body.Stmts[:end]
 	loop, ok := k.Body.Stmts[end].(*kernel.Loop)
-	if !ok || !loop.Parallel || loop.Axis.Extent.Div > 1 || checks(k.Body) {
-		return k
+	if !ok || !loop.Parallel || loop.Axis.Extent.Div > 1 || loop.Axis.Begin > 0 || checks(&kernel.Block{Stmts: before}) {
+		return k, nil
 	}
 	rows, known := count(k.Axes)
 	n, literal := count([]kernel.Axis{loop.Axis})
 	if !known || rows >= int64(tune.BusyGroups) || literal && n <= int64(tune.WarpElements) {
-		return k
+		return k, nil
 	}
-	for _, s := range k.Body.Stmts[:end] {
+	for _, s := range before {
 		switch s := s.(type) {
 		case *kernel.Let, *kernel.DimValue:
 		case *kernel.Load:
 			if k.Params[s.Param].Out { // another thread may have stored it already
-				return k
+				return k, nil
 			}
 		default:
-			return k
+			return k, nil
 		}
 	}
 	out := *k
 	out.Axes = append(slices.Clone(k.Axes), loop.Axis)
-	out.Body = &kernel.Block{Stmts: append(slices.Clone(k.Body.Stmts[:end]), loop.Body.Stmts...)}
-	return &out
+	out.Body = &kernel.Block{Stmts: append(slices.Clone(before), loop.Body.Stmts...)}
+	return &out, &loop.Axis
 }
 
 // elementwise writes the entry of an element-wise kernel.
 func (m *module) elementwise(p *elementwisePlan) abi.DeviceKernel {
-	t := m.entry(p.k, "", m.threads())
+	t := m.entry(p.k, p.part, m.threads())
 	size := int64(t.size)
+	number := func(element value.Value) value.Value {
+		if p.rows != nil {
+			_, element = t.divide(element, t.length(*p.rows))
+		}
+		return element
+	}
 	t.failAt(ci(i64, 0)) // an invariant check that fails does so in the first iteration
 	t.Statements(nil, p.invariant...)
 	axes, w := p.k.Axes, int64(p.width)
@@ -127,7 +145,7 @@ func (m *module) elementwise(p *elementwisePlan) abi.DeviceKernel {
 			t.splits = false
 		}
 		x = t.Plus(t.Times(x, ci(i64, w)), ci(i64, last.Begin))
-		t.failAt(t.Times(i, ci(i64, w))) // every row is a whole number of vectors
+		t.failAt(number(t.Times(i, ci(i64, w)))) // every row is a whole number of vectors
 		if w > 1 {
 			t.Vector(p.width, last.Var, x, nil, p.k.Body.Stmts, scalar.None)
 			return nil
@@ -141,7 +159,7 @@ func (m *module) elementwise(p *elementwisePlan) abi.DeviceKernel {
 		end := t.Plus(length, ci(i64, last.Begin))
 		// Every grid has more threads than there are elements left.
 		t.Count(t.Plus(done, first), end, ci(i64, size), nil, func(x value.Value, _ []value.Value) []value.Value {
-			t.failAt(t.Minus(x, ci(i64, last.Begin)))
+			t.failAt(number(t.Minus(x, ci(i64, last.Begin))))
 			t.Define(last.Var, x)
 			t.Statements(nil, p.k.Body.Stmts...)
 			return nil

@@ -48,7 +48,7 @@ var KernelForms = []KernelForm{
 			if p == nil {
 				return nil
 			}
-			return &formPlan{func(m *module) abi.DeviceKernel { return m.elementwise(p) }, p.width}
+			return &formPlan{func(m *module) abi.DeviceKernel { return m.elementwise(p) }, p.batch()}
 		},
 	},
 	{

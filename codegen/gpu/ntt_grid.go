@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -20,6 +21,8 @@ import (
 //	k$outer0    a thread for each unit of the outer stages, once or more
 //	k$inner     a block for each part, or for the parts of several rows with 4096 elements together
 //	k           the kernel, in which the transform has been done
+//	k$rows      a thread for some elements of the loop that ends the kernel, such as a permutation, where there are few
+//	            long rows
 //
 // Each of them computes the scalars of its row again. Checks are left to the last one, as is the failure of a row:
 // where a modulus, an element or a factor is out of range, each warp that has seen it says so in a word of the
@@ -78,6 +81,44 @@ func splitAt(k *kernel.Kernel, s *kernel.Transform, split *splitTransform) *spli
 	}
 	split.transformPlan = planTransform(s)
 	return split
+}
+
+// tailOf is the plan of the loop that ends k, as a kernel with what it needs of the scalars before it; nil is none.
+func tailOf(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
+	end := len(k.Body.Stmts) - 1
+	loop, ok := k.Body.Stmts[end].(*kernel.Loop)
+	if !ok {
+		return nil
+	}
+	needs := map[kernel.Ref]bool{}
+	read := func(s kernel.Stmt) {
+		kernel.Visitor{Read: func(r *kernel.Ref) { needs[*r] = true }}.All(&kernel.Block{Stmts: []kernel.Stmt{s}})
+	}
+	defines := func(s kernel.Stmt) (needed bool) {
+		kernel.Visitor{Define: func(r *kernel.Ref) { needed = needed || needs[*r] }}.Stmt(s)
+		return needed
+	}
+	read(loop)
+	stmts := []kernel.Stmt{loop}
+	for i := end - 1; i >= 0; i-- {
+		s := k.Body.Stmts[i]
+		if !defines(s) {
+			continue
+		}
+		if !scalars(k, s) {
+			return nil
+		}
+		read(s)
+		stmts = append([]kernel.Stmt{s}, stmts...)
+	}
+	alone := *k
+	alone.Body = &kernel.Block{Stmts: stmts}
+	p := planElementwise(&alone, tune)
+	if p == nil || p.rows == nil {
+		return nil
+	}
+	p.part = "rows"
+	return p
 }
 
 // scalars reports whether s only computes scalars, of what the kernel does not write.

@@ -284,6 +284,8 @@ func Ntt(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 	case op.Flag("skip_perm") && l.mem == ir.ResultRow:
 	case op.Flag("skip_perm"):
 		l.result(same)
+	case p.Shared(): // the elements go through memory once more either way, and threads wait for the permutation
+		l.result(func(i scalar.Ref) scalar.Ref { return l.position(3, i) })
 	default:
 		straight := l.straight(3)
 		p.When(straight, func() { l.result(same) })
