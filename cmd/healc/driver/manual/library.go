@@ -2,6 +2,7 @@ package manual
 
 import (
 	"strings"
+	"sync"
 
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -23,8 +24,14 @@ type LibraryEntry struct {
 	Doc       string // the comment above it, as one paragraph
 }
 
+// libraries are the modules that were read, by name: each page of the manual looks through all of them.
+var libraries sync.Map
+
 // LookupLibrary reads the documentation of a module.
 func LookupLibrary(name string) (*Library, bool) {
+	if l, ok := libraries.Load(name); ok {
+		return l.(*Library), true
+	}
 	text, ok := stdlib.Source(name)
 	if !ok {
 		return nil, false
@@ -60,6 +67,7 @@ func LookupLibrary(name string) (*Library, bool) {
 		}
 		out.Entries = append(out.Entries, e)
 	}
+	libraries.Store(name, out)
 	return out, true
 }
 
