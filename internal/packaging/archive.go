@@ -107,7 +107,7 @@ func writeTar(w io.Writer, root string, files []file, at time.Time) error {
 	return zw.Close()
 }
 
-// writeZip is writeTar for zip.
+// writeZip is writeTar for zip. Without a root the files lie in no folder.
 func writeZip(w io.Writer, root string, files []file, at time.Time) error {
 	files, err := sorted(files)
 	if err != nil {
@@ -115,7 +115,7 @@ func writeZip(w io.Writer, root string, files []file, at time.Time) error {
 	}
 	zw := zip.NewWriter(w)
 	for _, f := range files {
-		h := &zip.FileHeader{Name: root + "/" + f.name, Method: zip.Deflate, Modified: at.UTC()}
+		h := &zip.FileHeader{Name: path.Join(root, f.name), Method: zip.Deflate, Modified: at.UTC()}
 		h.SetMode(os.FileMode(f.mode))
 		fw, err := zw.CreateHeader(h)
 		if err != nil {

@@ -1,6 +1,6 @@
-// Command packaging writes what a release consists of into a folder: archives for each system, packages for Debian and
-// for rpm, their checksums, a bill of materials, and the files with which they are installed. The same commit gives the
-// same bytes, whichever folder and machine it is built in, with the same Go.
+// Command packaging writes what a release consists of into a folder: archives and wheels for each system, packages for
+// Debian and for rpm, checksums, a bill of materials, and the files with which they are installed. The same commit
+// gives the same bytes, whichever folder and machine it is built in, with the same Go.
 //
 //	go run ./internal/packaging -o dist
 package main
@@ -87,6 +87,9 @@ func (r *release) make(only string) error {
 	}
 	for _, t := range built {
 		if err := r.archive(t, programs[t], common); err != nil {
+			return err
+		}
+		if err := r.wheel(t, programs[t], modules, bill); err != nil {
 			return err
 		}
 		if r.nfpm != "" && t.os == "linux" && t.libc == "" {

@@ -290,6 +290,11 @@ func complete(t *testing.T, dir string, packages bool) {
 		"darwin-amd64", "darwin-arm64"} {
 		want = append(want, "healc-0.8.7-"+target+".tar.gz")
 	}
+	for _, platform := range []string{"manylinux2014_x86_64.manylinux_2_17_x86_64",
+		"manylinux2014_aarch64.manylinux_2_17_aarch64", "musllinux_1_2_x86_64", "musllinux_1_2_aarch64",
+		"macosx_12_0_x86_64", "macosx_12_0_arm64", "win_amd64"} {
+		want = append(want, "heal-0.8.7-py3-none-"+platform+".whl")
+	}
 	if packages {
 		want = append(want, "healc_0.8.7_amd64.deb", "healc_0.8.7_arm64.deb", "healc-0.8.7-1.x86_64.rpm",
 			"healc-0.8.7-1.aarch64.rpm")
