@@ -8,6 +8,7 @@ import struct as _struct
 import sys as _sys
 import threading as _threading
 import time as _time
+import typing as _typing
 from array import array as _words
 
 try:
@@ -28,6 +29,17 @@ _lib._PREFIX_use_cpu.argtypes = [_c.c_char_p]
 _lib._PREFIX_stoppable.argtypes = [_c.c_void_p]
 _interruptible = _lib._PREFIX_interruptible
 _interruptible.argtypes = [_c.c_void_p, _c.c_void_p, _c.c_void_p]
+
+
+if _typing.TYPE_CHECKING:
+    class _DLPack(_typing.Protocol):
+        """A tensor of any library that has DLPack."""
+
+        def __dlpack__(self) -> _b.object: ...
+
+        def __dlpack_device__(self) -> _b.tuple[_b.int, _b.int]: ...
+else:
+    _DLPack = _b.object
 
 
 class _Type:

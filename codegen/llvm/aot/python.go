@@ -100,9 +100,9 @@ func pythonFunction(prefix string, e *Entry) string {
 			head = append(head, name+": "+typ)
 			continue
 		}
-		written, typ := "", "_npt.ArrayLike"
+		written, typ := "", "_npt.ArrayLike | _DLPack"
 		if p.Update {
-			written, typ = ", True", pythonArray(p.Type)
+			written, typ = ", True", pythonArray(p.Type)+" | _DLPack"
 		}
 		head = append(head, name+": "+typ)
 		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _%s, %d%s)", name, name, name,
@@ -162,11 +162,11 @@ func pythonFunction(prefix string, e *Entry) string {
 	typ := "None"
 	if len(give) > 0 {
 		lines = append(lines, "return "+strings.Join(give, ", "))
-		out := pythonArray(e.Results[0])
+		out := pythonArray(e.Results[0]) + " | _DLPack"
 		if typ = kinds[0]; len(give) > 1 {
 			var outs []string
 			for _, r := range e.Results {
-				outs = append(outs, pythonArray(r))
+				outs = append(outs, pythonArray(r)+" | _DLPack | None")
 			}
 			typ = "_b.tuple[" + strings.Join(kinds, ", ") + "]"
 			out = "_b.tuple[" + strings.Join(outs, ", ") + "]"
