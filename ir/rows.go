@@ -46,8 +46,8 @@ type RowPull interface {
 	When(cond scalar.Ref, body func())
 	// Either runs yes if cond is true, and else no.
 	Either(cond scalar.Ref, yes, no func())
-	// Once is a value of type t that f computes, with what f is given alone, and that is the same for all rows.
-	Once(t types.DType, f func(p Pull) scalar.Ref) scalar.Ref
+	// All reports that f holds for all i below n. f computes with what it is given alone, the same for all rows.
+	All(n types.Dim, f func(p Pull, i scalar.Ref) scalar.Ref) scalar.Ref
 	// Fill sets the first n elements of m. value gives element i; it may read that element of m and no other.
 	Fill(m Memory, n types.Dim, value func(i scalar.Ref) scalar.Ref)
 	// Adjacent reports that the elements of m lie next to each other.

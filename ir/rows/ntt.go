@@ -121,10 +121,8 @@ func (l nttLine) result(from func(i scalar.Ref) scalar.Ref) {
 
 // straight reports that operand n is the permutation that changes nothing.
 func (l nttLine) straight(n int) scalar.Ref {
-	return l.p.Once(types.Bool, func(p ir.Pull) scalar.Ref {
-		return p.Reduce(l.op, ir.ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
-			return p.E().Eq(p.E().Cast(types.I64, p.Arg(l.op, n, i)), i[0])
-		})
+	return l.p.All(l.length, func(p ir.Pull, i scalar.Ref) scalar.Ref {
+		return p.E().Eq(p.E().Cast(types.I64, p.Arg(l.op, n, []scalar.Ref{i})), i)
 	})
 }
 

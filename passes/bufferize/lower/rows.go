@@ -291,29 +291,56 @@ func (r *rowBody) Either(cond kernel.Ref, yes, no func()) {
 	b.add(s, &kernel.If{Cond: cond, Then: first.block, Else: second.block})
 }
 
-// Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then
+// All implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then
 // are no axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On a device the rows would be those
-// of one team, and nothing but scalars may stand before a transform that is to be a grid.
-func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
+// of one team, and nothing but scalars may stand before a transform that is to be a grid; a long one is two kernels
+// there, of which the first has pieces for as many teams.
+func (r *rowBody) All(n types.Dim, f func(p ir.Pull, i kernel.Ref) kernel.Ref) kernel.Ref {
+	all := func(b *body, n types.Dim, f func(i kernel.Ref) kernel.Ref) kernel.Ref {
+		return b.Reduce(r.op, ir.ReduceAnd, types.Bool, true, []types.Dim{n}, func(i []kernel.Ref) kernel.Ref {
+			return f(i[0])
+		})
+	}
+	whole := func(b *body) kernel.Ref {
+		return all(b, n, func(i kernel.Ref) kernel.Ref { return f(b, i) })
+	}
 	if !r.Shared() && (few(r.rows, 1) || few(r.op.Type().Shape, int64(profile.Base().Plan.OnceLeast)-1)) {
-		return f(r.body)
+		return whole(r.body)
 	}
 	// What it is in a loop that is thrown away: a literal is no kernel.
 	r.axis(loopScope, 0, types.Lit(1), 1)
-	bits, literal := r.constBits(f(r.body))
+	bits, literal := r.constBits(whole(r.body))
 	if r.close(); literal {
-		return r.E().Bits(t, bits)
+		return r.E().Bits(types.Bool, bits)
 	}
+	piece := kernel.Lanes.Chunk()
+	if c, known := n.Const(); known && r.Shared() && c > piece && c%piece == 0 {
+		pieces := types.Lit(c / piece)
+		parts := r.once("_parts", types.Shape{pieces}, func(b *body, at []kernel.Ref) kernel.Ref {
+			begin := b.E().Mul(at[0], b.E().Int(types.I64, piece))
+			return all(b, types.Lit(piece), func(i kernel.Ref) kernel.Ref { return f(b, b.E().Add(begin, i)) })
+		})
+		whole = func(b *body) kernel.Ref {
+			return all(b, pieces, func(i kernel.Ref) kernel.Ref { return b.load(parts, types.Bool, []kernel.Ref{i}) })
+		}
+	}
+	w := r.once("_once", nil, func(b *body, _ []kernel.Ref) kernel.Ref { return whole(b) })
+	return r.load(w, types.Bool, nil)
+}
+
+// once is what a kernel of its own computes: bools of a shape.
+func (r *rowBody) once(name string, shape types.Shape, elem func(b *body, at []kernel.Ref) kernel.Ref) abi.View {
 	n := *r.nest
-	n.Name += "_once"
-	n.Shape = nil
-	w := abi.View{Buffer: r.plan.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: t})}
-	n.Outs = []Output{{Buffer: w.Buffer, elem: func(b *body, _ []kernel.Ref) kernel.Ref {
+	n.Name += name
+	n.Shape = shape
+	w := abi.View{Buffer: r.plan.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: types.Bool, Shape: Extents(shape)}),
+		Shape: shape, Strides: RowMajor(shape)}
+	n.Outs = []Output{{Buffer: w.Buffer, Rank: len(shape), elem: func(b *body, at []kernel.Ref) kernel.Ref {
 		b.op = r.op
-		return f(b)
+		return elem(b, at)
 	}}}
 	n.Emit(r.plan)
-	return r.load(w, t, nil)
+	return w
 }
 
 // few reports that a tensor is known to have no more than n elements.
