@@ -153,7 +153,7 @@ func there(m *heal.Module, f *heal.Func, operands []operand) (args []*tensor.Ten
 	return args, nil
 }
 
-// tensor makes an argument: small numbers that are not all the same; of i64, residues of modulus and below.
+// tensor makes an argument: small numbers that are not all the same; of i64, residues of modulus, it alone, or positions.
 func (o operand) tensor() (*tensor.Tensor, error) {
 	n := 1
 	shape := make([]int64, len(o.shape))
@@ -187,8 +187,13 @@ func (o operand) tensor() (*tensor.Tensor, error) {
 	v := make([]int64, n)
 	for i := range v {
 		v[i] = int64(uint64(i+1) * 0x9e3779b97f4a7c15 % modulus)
-		if o.elem == "modulus" {
+		switch o.elem {
+		case "modulus":
 			v[i] = modulus
+		case "counting":
+			v[i] = int64(i)
+		case "scattered": // of a power of two, each position once
+			v[i] = int64(i * 40503 & (n - 1))
 		}
 	}
 	t := tensor.FromSlice(v, o.shape...)
@@ -198,15 +203,27 @@ func (o operand) tensor() (*tensor.Tensor, error) {
 // modulus is a prime of 50 bits that is 1 modulo 2^17.
 const modulus = 1125899904679937
 
-// transform measures number theoretic transforms, on the device and on the CPU. The tables are residues and no powers
+// transforms measures number theoretic transforms, on the device and on the CPU. The tables are residues and no powers
 // of a root: the time does not depend on it.
-func (b *bencher) transform(length, channels int) error {
+func (b *bencher) transforms(length, channels int) error {
+	for _, program := range []struct{ name, call, perm string }{
+		{"ntt", "ntt(a, p, w, perm, axis = -1, skip_perm = true)", "counting"},
+		{"ntt with a permutation", "ntt(a, p, w, perm, axis = -1)", "scattered"},
+		{"intt", "intt(a, p, w, s, perm, axis = -1)", "counting"},
+	} {
+		if err := b.transform(program.name, program.call, program.perm, length, channels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bencher) transform(name, call, perm string, length, channels int) error {
 	src := fmt.Sprintf(
-		"fn f(a: i64[%[1]d, %[2]d]%[3]s, p: i64[%[1]d]%[3]s, w: i64[%[1]d, %[2]d]%[3]s, perm: i64[%[2]d]%[3]s) -> "+
-			"i64[%[1]d, %[2]d]%[3]s =\n"+
-			"    ntt(a, p, w, perm, axis = -1, skip_perm = true)", channels, length, " on device")
+		"fn f(a: i64[%[1]d, %[2]d]%[3]s, p: i64[%[1]d]%[3]s, w: i64[%[1]d, %[2]d]%[3]s, perm: i64[%[2]d]%[3]s, "+
+			"s: i64[%[1]d]%[3]s) -> i64[%[1]d, %[2]d]%[3]s =\n    %[4]s", channels, length, " on device", call)
 	operands := []operand{{"i64", []int{channels, length}}, {"modulus", []int{channels}},
-		{"i64", []int{channels, length}}, {"i64", []int{length}}}
+		{"i64", []int{channels, length}}, {perm, []int{length}}, {"i64", []int{channels}}}
 	there, err := b.time(src, operands)
 	if err != nil {
 		return err
@@ -216,8 +233,8 @@ func (b *bencher) transform(length, channels int) error {
 		return err
 	}
 	bytes := 3 * 8 * float64(length) * float64(channels)
-	_, err = fmt.Fprintf(b.w, "ntt, i64[%d, %d]: %.1f us, %.1f GB/s; the CPU %.1f us, ratio %.2f\n", channels, length,
-		there*1e6, bytes/there/1e9, here*1e6, here/there)
+	_, err = fmt.Fprintf(b.w, "%s, i64[%d, %d]: %.1f us, %.1f GB/s; the CPU %.1f us, ratio %.2f\n", name, channels,
+		length, there*1e6, bytes/there/1e9, here*1e6, here/there)
 	return err
 }
 

@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 	}
 	for _, want := range []string{"x * 2.0 + 1.0", "softmax", "layer norm", "x @ y, f32",
 		"max/ along axis 0", "+/ along axis 0", "a histogram of 256", "i32 sums at 2^20", "f32 sums at 2^20",
-		"x @ y, i8", "ntt", "with graphs"} {
+		"x @ y, i8", "ntt, i64", "ntt with a permutation", "intt", "with graphs"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no row of %s in\n%s", want, out.String())
 		}

@@ -127,8 +127,11 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 			return err
 		}
 	}
-	if err := b.transform(length, 32); err != nil {
-		return err
+	for _, channels := range []int{32, max(1<<21/1024/scale, 4)} { // the second are short rows
+		if err := b.transforms(length, channels); err != nil {
+			return err
+		}
+		length = max(1024/scale, 64)
 	}
 	return b.launches(max(200/scale, 4))
 }
