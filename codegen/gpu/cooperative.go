@@ -52,10 +52,7 @@ type cooperativePlan struct {
 	tail       *elementwisePlan // what one does behind: the last statement
 	spilled    bool             // the kernel's own memory is too large for shared memory, and is in scratch memory
 	readWrite  map[int]bool     // parameters that are both written and read
-	partitions int64            // groups of a row, each with elements of its own: see Note [Ordered scatter]
-	// partitionShift is the number of low bits of an index that do not count for its partition.
-	partitionShift uint
-	sharedWork     []kernel.Stmt // reductions, loops and transforms that the group shares
+	sharedWork []kernel.Stmt    // reductions, loops and transforms that the group shares
 }
 
 // sharedWork collects the statements of a kernel that a group shares.
@@ -101,10 +98,6 @@ func planCooperative(k *kernel.Kernel, tune *profile.GPU) *cooperativePlan {
 		p.size = warpSize
 	}
 	p.spilled = p.shared > sharedLimit
-	p.partitions = 1
-	if w.scatters && !p.spilled {
-		p.partitions, p.partitionShift = partitionsOf(k, tune)
-	}
 	return p
 }
 
@@ -214,7 +207,6 @@ type group struct {
 	slots       value.Value // i64*: shared memory in which a block folds; nil for warps
 	failed      value.Value // i1*: a check of this thread failed in shared work
 	transformed value.Value // i64*: shared memory for a transform
-	partition   value.Value // i64: the group's, when the row has several
 	elementRef  kernel.Ref  // an index into a buffer
 }
 
@@ -246,11 +238,6 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 		g.OneBlock()
 	}
 	launch := abi.DeviceLaunch{Entry: g.name, Items: items(k), PerBlock: perBlock, Threads: blockSize}
-	all := g.iterations()
-	if p.partitions > 1 {
-		launch.Items = append(launch.Items, abi.Extent{Dim: types.Lit(p.partitions)})
-		all = g.Times(all, ci(i64, p.partitions))
-	}
 	scratch := int64(0)
 	if p.spilled {
 		blocks := int64(m.tune.BusyBlocks)
@@ -264,11 +251,7 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 	}
 	begin := g.Plus(g.Times(g.zext(g.register("ctaid.x")), ci(i64, perBlock)), g.index)
 	step := g.Times(g.zext(g.register("nctaid.x")), ci(i64, perBlock))
-	g.Count(begin, all, step, nil, func(i value.Value, _ []value.Value) []value.Value {
-		if p.partitions > 1 {
-			g.partition = g.Block().NewAnd(i, ci(i64, p.partitions-1))
-			i = g.Block().NewLShr(i, ci(i64, lowBits(p.partitions)))
-		}
+	g.Count(begin, g.iterations(), step, nil, func(i value.Value, _ []value.Value) []value.Value {
 		g.setAxes(i)
 		g.failAt(i)
 		g.Block().NewStore(ci(i8, 0), g.failed)
@@ -324,8 +307,6 @@ func (g *group) statement(s kernel.Stmt) bool {
 		g.shareWork(s.Body, func() {
 			if u := scatterOf(g.k, s); u != nil {
 				g.scatter(s, u)
-			} else if st := fillOf(g.k, s); st != nil && g.plan.partitions > 1 {
-				g.fillPartition(s, st)
 			} else if f := scanOf(g.k, s, g.tune); f != nil {
 				g.scan(s, f)
 			} else {

@@ -64,6 +64,12 @@ var KernelForms = []KernelForm{
 		plan: whole(planAtomicScatter, (*module).atomicScatter),
 	},
 	{
+		Name: "ordered scatter",
+		For:  "`scatter_add` of everything else at many positions, to not very many rows",
+		Why:  "in the cooperative form every warp that shares a row goes through all positions",
+		plan: whole(planListScatter, (*module).listScatter),
+	},
+	{
 		Name: "cooperative with row cache",
 		For:  "rows that several loops read, such as softmax and layer norm",
 		Why:  "the cooperative form without the cache reads each row again in each loop",

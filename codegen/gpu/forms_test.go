@@ -20,7 +20,7 @@ var standardForms = map[string][]string{
 	"colsum":       {"columns", "fallback"},
 	"gather":       {"cooperative"},
 	"gelu":         {"element-wise"},
-	"histogram":    {"cooperative"},
+	"histogram":    {"ordered scatter"},
 	"layernorm":    {"cooperative with row cache"},
 	"loop":         {"thread per row", "cooperative with row cache", "cooperative"},
 	"matmul":       {"matmul"},

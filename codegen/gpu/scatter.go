@@ -10,10 +10,10 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
-	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
+	"healc/runtime/abi"
 )
 
 // Note [Ordered scatter]: a loop that updates elements at computed indices, one after the other, as scatter_add does,
@@ -25,9 +25,9 @@ import (
 // the element, combines it with the %x of the others in the order of their numbers, and stores it once. Then the warp
 // goes on with the next 32.
 //
-// Several warps share a row by the index: each goes through all iterations, and does those whose index is in its own
-// partition. The four warps of a block are four partitions. Where there are few rows, a row has several blocks, each
-// with a partition; each of them also initialises the elements of its own.
+// The four warps of a block share a row by the index: each goes through all iterations, and does those whose index is
+// its own. A long loop that a kernel has beside nothing else is Note [Ordered scatter by lists], or, where the order
+// gives the same sums, Note [Atomic scatter].
 
 // scatterLoop is a loop of ordered scatter.
 type scatterLoop struct {
@@ -144,57 +144,6 @@ func sameAccess(x, y kernel.Access) bool {
 	})
 }
 
-// partitionsOf is into how many partitions the elements of a row of k may be divided, and the number of low bits of an
-// index that do not count. It is 1 when k does anything but initialise one buffer and scatter to it.
-func partitionsOf(k *kernel.Kernel, tune *profile.GPU) (n int64, shift uint) {
-	rows, known := count(k.Axes)
-	if !known {
-		return 1, 0
-	}
-	ok, long, size := true, false, int64(0)
-	param := -1
-	var walk func(stmts []kernel.Stmt)
-	walk = func(stmts []kernel.Stmt) {
-		for _, s := range stmts {
-			switch s := s.(type) {
-			case *kernel.Let:
-				ok = ok && s.In.Op != scalar.Check
-			case *kernel.DimValue:
-			case *kernel.Load:
-				ok = ok && !k.Params[s.Param].Out
-			case *kernel.If:
-				ok = ok && len(s.IDs) == 0
-				walk(s.Then.Stmts)
-				walk(s.Else.Stmts)
-			case *kernel.Loop:
-				of := -1
-				if u := scatterOf(k, s); u != nil {
-					n, known := count([]kernel.Axis{s.Axis})
-					long = long || !known || n >= int64(tune.ScatterLeast)
-					of = u.store.Param
-				} else if st := fillOf(k, s); st != nil {
-					size, _ = count([]kernel.Axis{s.Axis})
-					of = st.Param
-				}
-				ok = ok && of >= 0 && (param < 0 || param == of)
-				param = of
-			default:
-				ok = false
-			}
-		}
-	}
-	walk(k.Body.Stmts)
-	if !ok || !long {
-		return 1, 0
-	}
-	for n = 1; n < int64(tune.ScatterPartitions) && rows*n < int64(tune.BusyGroups); n *= 2 {
-	}
-	if size >= warpSize*n { // neighbours stay together
-		shift = 5
-	}
-	return n, shift
-}
-
 // fillOf is the store of a parallel loop that does nothing but set elements of work memory; nil for any other.
 func fillOf(k *kernel.Kernel, s *kernel.Loop) *kernel.Store {
 	if !s.Parallel || len(s.Body.Stmts) == 0 {
@@ -211,35 +160,6 @@ func fillOf(k *kernel.Kernel, s *kernel.Loop) *kernel.Store {
 		}
 	}
 	return st
-}
-
-// inPartition reports whether an element, by its number in the buffer, is in the group's partition of a row.
-func (g *group) inPartition(at value.Value) value.Value {
-	if g.plan.partitions <= 1 {
-		return constant.True
-	}
-	b := g.Block()
-	shifted := b.NewLShr(at, ci(i64, int64(g.plan.partitionShift)))
-	return b.NewICmp(enum.IPredEQ, b.NewAnd(shifted, ci(i64, g.plan.partitions-1)), g.partition)
-}
-
-// fillPartition does a loop that initialises elements, for those of the group's partition.
-func (g *group) fillPartition(s *kernel.Loop, st *kernel.Store) {
-	lo, hi := g.Plus(ci(i64, s.Axis.Begin), g.zext(g.member)), g.Extent(s.Axis.Extent)
-	g.Count(lo, hi, ci(i64, int64(g.plan.size)), nil, func(v value.Value, _ []value.Value) []value.Value {
-		g.Define(s.Axis.Var, v)
-		g.guarded(s.Body, nil, func() []value.Value {
-			g.Statements(func(s kernel.Stmt) bool {
-				if s != kernel.Stmt(st) {
-					return false
-				}
-				g.when(g.inPartition(g.Offset(st.At)), func() { g.Statements(nil, st) })
-				return true
-			}, s.Body.Stmts...)
-			return nil
-		})
-		return nil
-	})
 }
 
 // scatter does a loop of ordered scatter.
@@ -260,13 +180,10 @@ func (g *group) scatter(s *kernel.Loop, u *scatterLoop) {
 				return g.guarded(s.Body, nothing, func() []value.Value {
 					g.Define(s.Axis.Var, g.Plus(i, begin))
 					g.Statements(nil, u.before...)
-					at := g.Offset(u.load.At)
-					mine := g.inPartition(at)
+					at, mine := g.Offset(u.load.At), value.Value(constant.True)
 					if g.plan.size > warpSize {
-						b := g.Block()
-						of := b.NewAnd(b.NewLShr(at, ci(i64, int64(g.plan.partitionShift)+lowBits(g.plan.partitions))),
-							ci(i64, blockSize/warpSize-1))
-						mine = b.NewAnd(mine, b.NewICmp(enum.IPredEQ, of, warp))
+						of := g.Block().NewAnd(at, ci(i64, blockSize/warpSize-1))
+						mine = g.Block().NewICmp(enum.IPredEQ, of, warp)
 					}
 					out := []value.Value{mine, at}
 					for _, r := range u.feeds {
@@ -341,4 +258,143 @@ func (g *group) applyInOrder(u *scatterLoop, lane, mine, at value.Value, feeds [
 func (g *group) element(at value.Value) kernel.Access {
 	g.Define(g.elementRef, at)
 	return kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: g.elementRef}}}
+}
+
+// scatterKernel is a kernel that does nothing but initialise a buffer and scatter to it. It is two launches, one for
+// each.
+type scatterKernel struct {
+	fill *kernel.Loop // nil: the elements are there
+	init *kernel.Store
+	loop *kernel.Loop
+	of   *scatterLoop
+
+	early []*kernel.Load // of the iteration, which only its number decides
+	late  []kernel.Stmt  // the statements of the iteration without these and without the element
+}
+
+// scatterAlone recognises such a kernel; nil is another one.
+func scatterAlone(k *kernel.Kernel) *scatterKernel {
+	p := &scatterKernel{}
+	if k.Buffers() < len(k.Params) || !p.block(k, k.Body, true) || p.loop == nil {
+		return nil
+	}
+	u, a := p.of, p.loop.Axis
+	if a.Begin != 0 || a.Extent.Div > 1 || p.fill != nil && p.init.Param != u.store.Param {
+		return nil
+	}
+	for _, s := range u.before {
+		l, is := s.(*kernel.Load)
+		computed := func(r kernel.Ref) bool { return r != a.Var && u.inside[r] }
+		if is && !slices.ContainsFunc(refsOf(l.At), computed) {
+			p.early = append(p.early, l)
+			continue
+		}
+		p.late = append(p.late, s)
+	}
+	return p
+}
+
+// block looks at the statements of b, top ones of the kernel or in an arm; false says that the kernel does something
+// else.
+func (p *scatterKernel) block(k *kernel.Kernel, b *kernel.Block, top bool) bool {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.Let:
+			if s.In.Op == scalar.Check {
+				return false
+			}
+		case *kernel.DimValue:
+		case *kernel.Load:
+			if k.Params[s.Param].Out {
+				return false
+			}
+		case *kernel.If:
+			if len(s.IDs) > 0 || !p.block(k, s.Then, false) || !p.block(k, s.Else, false) {
+				return false
+			}
+		case *kernel.Loop:
+			if p.loop != nil {
+				return false
+			}
+			if u := scatterOf(k, s); u != nil {
+				p.loop, p.of = s, u
+				continue
+			}
+			st := fillOf(k, s)
+			if st == nil || p.fill != nil || !top || checks(s.Body) {
+				return false
+			}
+			p.fill, p.init = s, st
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// rowSize is the number of elements of a row, and what counts them in the access of the loop; 0 where it is not known.
+func (p *scatterKernel) rowSize() (size int64, index kernel.Ref) {
+	if p.fill == nil || p.fill.Axis.Begin != 0 {
+		return 0, scalar.None
+	}
+	n, known := count([]kernel.Axis{p.fill.Axis})
+	at, from := p.of.load.At, p.init.At
+	if !known || !at.Offset.Equal(from.Offset) || len(at.Terms) != len(from.Terms) {
+		return 0, scalar.None
+	}
+	index = scalar.None
+	for i, t := range at.Terms {
+		switch f := from.Terms[i]; {
+		case !t.Coef.Equal(f.Coef):
+			return 0, scalar.None
+		case f.Var == p.fill.Axis.Var && index == scalar.None:
+			index = t.Var
+		case f.Var != t.Var:
+			return 0, scalar.None
+		}
+	}
+	if index == scalar.None {
+		return 0, scalar.None
+	}
+	return n, index
+}
+
+// fillElements writes the entry that initialises the elements, if k does that.
+func (m *module) fillElements(k *kernel.Kernel, s *scatterKernel) abi.DeviceKernel {
+	if s.fill == nil {
+		return abi.DeviceKernel{}
+	}
+	fill := fillKernel(k, s)
+	if p := planTranspose(fill, m.tune); p != nil {
+		return m.transpose(fill, p)
+	}
+	if p := planElementwise(fill, m.tune); p != nil {
+		return m.elementwise(p)
+	}
+	return m.fallback(fill)
+}
+
+// fillKernel is the kernel that initialises the elements, an iteration for each, neighbours by neighbours.
+func fillKernel(k *kernel.Kernel, p *scatterKernel) *kernel.Kernel {
+	fill := *k
+	fill.Name += ".fill"
+	fill.Params = slices.Clone(k.Params)
+	fill.Params[p.init.Param].Work = false // it is only written here
+	fill.Body = &kernel.Block{}
+	for _, s := range k.Body.Stmts {
+		switch s.(type) {
+		case *kernel.Let, *kernel.DimValue, *kernel.Load:
+			fill.Body.Stmts = append(fill.Body.Stmts, s)
+		}
+	}
+	fill.Body.Stmts = append(fill.Body.Stmts, p.fill.Body.Stmts...)
+	at := len(k.Axes)
+	for _, t := range p.init.At.Terms {
+		if at > 0 && t.Var == k.Axes[at-1].Var && t.Coef.IsConst(1) {
+			at-- // its neighbours are those of the last axis
+			break
+		}
+	}
+	fill.Axes = slices.Insert(slices.Clone(k.Axes), at, p.fill.Axis)
+	return &fill
 }

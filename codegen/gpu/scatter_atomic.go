@@ -1,8 +1,6 @@
 package gpu
 
 import (
-	"slices"
-
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -33,14 +31,8 @@ import (
 
 // atomicScatterPlan is how a kernel is done whose only loops initialise a buffer and add integers to it.
 type atomicScatterPlan struct {
-	fill *kernel.Loop // nil: the elements are there
-	init *kernel.Store
-	loop *kernel.Loop
-	of   *scatterLoop
-
-	early  []*kernel.Load // of the iteration, which only its number decides
-	late   []kernel.Stmt  // the statements of the iteration without these and without the element
-	amount kernel.Ref     // what is added
+	scatterKernel
+	amount kernel.Ref // what is added
 
 	tiled  bool       // a block takes tiles of one row
 	across bool       // neighbouring threads take neighbouring rows
@@ -51,11 +43,12 @@ type atomicScatterPlan struct {
 
 // planAtomicScatter decides whether k adds integers, in any order; nil is no.
 func planAtomicScatter(k *kernel.Kernel, tune *profile.GPU) *atomicScatterPlan {
-	if k.Buffers() < len(k.Params) {
+	alone := scatterAlone(k)
+	if alone == nil {
 		return nil
 	}
-	p := &atomicScatterPlan{}
-	if !p.block(k, k.Body, true) || p.loop == nil || !p.split(k) {
+	p := &atomicScatterPlan{scatterKernel: *alone}
+	if !p.anyOrder(k) {
 		return nil
 	}
 	rows, fewRows := count(k.Axes)
@@ -82,53 +75,11 @@ func planAtomicScatter(k *kernel.Kernel, tune *profile.GPU) *atomicScatterPlan {
 	return p
 }
 
-// block looks at the statements of b, top ones of the kernel or in an arm; false says that the kernel does something
-// else.
-func (p *atomicScatterPlan) block(k *kernel.Kernel, b *kernel.Block, top bool) bool {
-	for _, s := range b.Stmts {
-		switch s := s.(type) {
-		case *kernel.Let:
-			if s.In.Op == scalar.Check {
-				return false
-			}
-		case *kernel.DimValue:
-		case *kernel.Load:
-			if k.Params[s.Param].Out {
-				return false
-			}
-		case *kernel.If:
-			if len(s.IDs) > 0 || !p.block(k, s.Then, false) || !p.block(k, s.Else, false) {
-				return false
-			}
-		case *kernel.Loop:
-			if p.loop != nil {
-				return false
-			}
-			if u := scatterOf(k, s); u != nil {
-				p.loop, p.of = s, u
-				continue
-			}
-			st := fillOf(k, s)
-			if st == nil || p.fill != nil || !top || checks(s.Body) {
-				return false
-			}
-			p.fill, p.init = s, st
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// split divides the iteration into what is loaded early, what follows, and what is added; false says that the order of
-// the iterations matters, or that devices have no such atomic addition.
-func (p *atomicScatterPlan) split(k *kernel.Kernel) bool {
-	u, a := p.of, p.loop.Axis
-	d := k.Types[u.load.ID]
-	if !d.IsInt() || d.Bytes() < 4 || len(u.chain) != 1 || a.Begin != 0 || a.Extent.Div > 1 {
-		return false
-	}
-	if p.fill != nil && p.init.Param != u.store.Param {
+// anyOrder finds what is added; false says that the order of the iterations matters, or that devices have no such
+// atomic addition.
+func (p *atomicScatterPlan) anyOrder(k *kernel.Kernel) bool {
+	u := p.of
+	if d := k.Types[u.load.ID]; !d.IsInt() || d.Bytes() < 4 || len(u.chain) != 1 {
 		return false
 	}
 	add, ok := u.chain[0].(*kernel.Let)
@@ -139,91 +90,12 @@ func (p *atomicScatterPlan) split(k *kernel.Kernel) bool {
 	if p.amount == u.load.ID {
 		p.amount = add.In.Args[1]
 	}
-	if p.amount == u.load.ID {
-		return false
-	}
-	for _, s := range u.before {
-		l, is := s.(*kernel.Load)
-		computed := func(r kernel.Ref) bool { return r != a.Var && u.inside[r] }
-		if is && !slices.ContainsFunc(refsOf(l.At), computed) {
-			p.early = append(p.early, l)
-			continue
-		}
-		p.late = append(p.late, s)
-	}
-	return true
-}
-
-// rowSize is the number of elements of a row, and what counts them in the access of the loop; 0 where it is not known.
-func (p *atomicScatterPlan) rowSize() (size int64, index kernel.Ref) {
-	if p.fill == nil || p.fill.Axis.Begin != 0 {
-		return 0, scalar.None
-	}
-	n, known := count([]kernel.Axis{p.fill.Axis})
-	at, from := p.of.load.At, p.init.At
-	if !known || !at.Offset.Equal(from.Offset) || len(at.Terms) != len(from.Terms) {
-		return 0, scalar.None
-	}
-	index = scalar.None
-	for i, t := range at.Terms {
-		switch f := from.Terms[i]; {
-		case !t.Coef.Equal(f.Coef):
-			return 0, scalar.None
-		case f.Var == p.fill.Axis.Var && index == scalar.None:
-			index = t.Var
-		case f.Var != t.Var:
-			return 0, scalar.None
-		}
-	}
-	if index == scalar.None {
-		return 0, scalar.None
-	}
-	return n, index
+	return p.amount != u.load.ID
 }
 
 // atomicScatter writes the entries of a kernel that adds integers.
 func (m *module) atomicScatter(k *kernel.Kernel, p *atomicScatterPlan) abi.DeviceKernel {
-	added := m.addAtPositions(k, p)
-	if p.fill == nil {
-		return added
-	}
-	return inOrder(m.fillElements(fillKernel(k, p)), added)
-}
-
-// fillElements writes the entry of a kernel whose iterations set elements.
-func (m *module) fillElements(fill *kernel.Kernel) abi.DeviceKernel {
-	if p := planTranspose(fill, m.tune); p != nil {
-		return m.transpose(fill, p)
-	}
-	if p := planElementwise(fill, m.tune); p != nil {
-		return m.elementwise(p)
-	}
-	return m.fallback(fill)
-}
-
-// fillKernel is the kernel that initialises the elements, an iteration for each, neighbours by neighbours.
-func fillKernel(k *kernel.Kernel, p *atomicScatterPlan) *kernel.Kernel {
-	fill := *k
-	fill.Name += ".fill"
-	fill.Params = slices.Clone(k.Params)
-	fill.Params[p.init.Param].Work = false // it is only written here
-	fill.Body = &kernel.Block{}
-	for _, s := range k.Body.Stmts {
-		switch s.(type) {
-		case *kernel.Let, *kernel.DimValue, *kernel.Load:
-			fill.Body.Stmts = append(fill.Body.Stmts, s)
-		}
-	}
-	fill.Body.Stmts = append(fill.Body.Stmts, p.fill.Body.Stmts...)
-	at := len(k.Axes)
-	for _, t := range p.init.At.Terms {
-		if at > 0 && t.Var == k.Axes[at-1].Var && t.Coef.IsConst(1) {
-			at-- // its neighbours are those of the last axis
-			break
-		}
-	}
-	fill.Axes = slices.Insert(slices.Clone(k.Axes), at, p.fill.Axis)
-	return &fill
+	return inOrder(m.fillElements(k, &p.scatterKernel), m.addAtPositions(k, p))
 }
 
 // adder is the code of a thread that adds at positions.
