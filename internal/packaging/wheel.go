@@ -115,12 +115,13 @@ func (w *wheel) bytes() ([]byte, error) {
 func (w *wheel) metadata() string {
 	url := ""
 	if w.url != "" {
-		url = "Home-page: " + w.url + "\n"
+		url = "Project-URL: Files, " + w.url + "\n"
 	}
-	return "Metadata-Version: 2.1\nName: heal\nVersion: " + w.version + "\n" +
+	return "Metadata-Version: 2.4\nName: heal\nVersion: " + w.version + "\n" +
 		"Summary: A language for tensor programs, compiled to machine code and called from Python\n" + url +
-		"License: Apache-2.0\n" +
+		"License-Expression: Apache-2.0\n" +
 		"License-File: LICENSE\n" +
+		"License-File: third-party-licenses.txt\n" +
 		"Requires-Python: >=3.7\n" +
 		"Provides-Extra: numpy\nRequires-Dist: numpy; extra == \"numpy\"\n" +
 		"Classifier: Programming Language :: Python :: 3\n" +
@@ -135,8 +136,8 @@ stats.mean([1, 2, 6])
 ` + "```" + `
 
 Arguments are arrays of NumPy, tensors of PyTorch and whatever else has DLPack in memory of the CPU, without copies, or
-lists. The wheel has the compiler, healc, which is then on the PATH. It makes machine code on Linux with libLLVM, 16 to 22,
-and a linker, ld or lld; ` + "`healc doctor`" + ` says whether they are there and which package has them.
+lists. The wheel has the compiler, healc, which is then on the PATH. It makes machine code on Linux with libLLVM, 16 to
+22, and a linker, ld or lld; ` + "`healc doctor`" + ` says whether they are there and which package has them.
 `
 }
 
@@ -146,8 +147,8 @@ var isVersion = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-(dev|alpha|beta|rc)\.(\d
 func pythonVersion(version string) (string, error) {
 	m := isVersion.FindStringSubmatch(version)
 	if m == nil {
-		return "", fmt.Errorf("Python has no version like %s: it is 1.2.3, or 1.2.3- with dev, alpha, beta or rc, "+
-			"and .N", version)
+		return "", fmt.Errorf("version %s cannot be written for Python: it is no 1.2.3, nor 1.2.3- with dev, alpha, "+
+			"beta or rc, and .N", version)
 	}
 	out := m[1]
 	if m[2] != "" {
