@@ -3,6 +3,8 @@ package llvm
 import (
 	"bytes"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,7 +90,7 @@ func TestMachineWith(t *testing.T) {
 	}
 }
 
-// TestMemo: libLLVM is asked once for a text, and again where its target or its kernels are others.
+// TestMemo: libLLVM is asked once for a text, of several at once, too, and again where its target or its kernels are others.
 func TestMemo(t *testing.T) {
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
@@ -105,7 +107,7 @@ func TestMemo(t *testing.T) {
 		}}
 		code, err := CompileWith(km, codegen.Target{CPU: cpu}, libllvm.Object, opts)
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 		return code, asked
 	}
@@ -126,5 +128,21 @@ func TestMemo(t *testing.T) {
 		if code, asked := made(other.cpu, other.set); !asked || bytes.Equal(first, code) {
 			t.Errorf("for %+v: made %v", other, asked)
 		}
+	}
+	memo = Memo{}
+	var asks atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if code, asked := made("", nil); !bytes.Equal(first, code) {
+				t.Error("several at once make something else")
+			} else if asked {
+				asks.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := asks.Load(); n != 1 {
+		t.Errorf("of four at once, %d ask libLLVM", n)
 	}
 }
