@@ -55,7 +55,7 @@ var configs = []struct {
 	backend string
 	threads int
 	strided bool // the arguments are views with gaps, other orders of axes and offsets
-	inTurns bool // a program runs so on every second day
+	inTurns bool // a program runs so on every third day
 	way     ways.Way
 }{
 	{"interp", heal.Interp, 1, false, false, ways.Full},
@@ -91,7 +91,7 @@ func program(t *testing.T, path string, number int) {
 		if testing.Short() && c.name != "interp" && c.name != "strided" {
 			continue
 		}
-		if c.inTurns && !testing.Short() && !sample.Has(sample.Day(), number+i, 2) {
+		if c.inTurns && !testing.Short() && !sample.Has(sample.Day(), number+i, 3) {
 			continue
 		}
 		if c.backend == devices.Backend() && !devices.Takes(number+i+sample.Day(), 10) {
