@@ -14,10 +14,10 @@ import (
 
 // TestKernels runs the kernels and plans of random programs literally, and compares them with the
 // interpreter: what is wrong here is wrong in fusion or bufferize, not in the code generator. The evaluator
-// also finds reads of memory that is not alive, which a processor forgives. A third of the seeds run, other ones every
+// also finds reads of memory that is not alive, which a processor forgives. A fifth of the seeds runs, other ones every
 // day.
 func TestKernels(t *testing.T) {
-	n, parts, day := uint64(1000), sample.Part(3), sample.Today(t)
+	n, parts, day := uint64(1000), sample.Part(5), sample.Today(t)
 	if testing.Short() {
 		n, parts = 150, 1
 	}

@@ -25,7 +25,7 @@ const longestPipeline = 10
 // TestPipelines runs passes in random orders on random programs, as `healc opt` may be told to: the result verifies,
 // and the interpreter gives for it what it gave before.
 func TestPipelines(t *testing.T) {
-	n, parts, day := uint64(2400), sample.Part(4), sample.Today(t)
+	n, parts, day := uint64(2400), sample.Part(5), sample.Today(t)
 	if testing.Short() {
 		n, parts = 150, 1
 	}

@@ -22,8 +22,8 @@ var (
 )
 
 // TestSources runs random functions of the source language on the interpreter, and a part of them on the CPU, and
-// compares them with the execution of their statements. Unless a seed or a number is given, half of them run, the
-// others on the next day.
+// compares them with the execution of their statements. Unless a seed or a number is given, a third of them runs, the
+// others on the next two days.
 func TestSources(t *testing.T) {
 	const batch = 20
 	n := *sources
@@ -31,7 +31,7 @@ func TestSources(t *testing.T) {
 		n = min(n, 100)
 	}
 	words := map[string]int{}
-	parts, day := sample.Part(2), sample.Today(t)
+	parts, day := sample.Part(3), sample.Today(t)
 	if *sourceFirst > 0 || n != 400 {
 		parts = 1
 	}

@@ -110,7 +110,7 @@ var positionLengths = []int{1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128
 
 // TestPositions has one or two of the types of elements a day, each with a third of the lengths.
 func TestPositions(t *testing.T) {
-	day, step := sample.Today(t), sample.Part(5)
+	day, step := sample.Today(t), sample.Part(7)
 	if testing.Short() {
 		step = 9
 	}

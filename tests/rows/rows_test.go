@@ -49,12 +49,12 @@ func configs() []config {
 var sizes = []int64{1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 143, 144, 200, 255,
 	256, 257, 300, 1000, 1024, 4095, 4096, 4097, 4100, 8192, 9000}
 
-// TestRows runs every public function of rows.heal, whose parameters have the shapes N, [M, N] or [M], at every sixth
-// size, and at the others on the next five days. Configurations go round: each meets every function and every size.
+// TestRows runs every public function of rows.heal, whose parameters have the shapes N, [M, N] or [M], at every eighth
+// size, and at the others on the next seven days. Configurations go round: each meets every function and every size.
 func TestRows(t *testing.T) {
 	interp := compile(t, engine.Options{Backend: heal.Interp})
 	modules, configs := &compiled{t: t, source: source}, configs()
-	day, step := sample.Today(t), sample.Part(6)
+	day, step := sample.Today(t), sample.Part(8)
 	if testing.Short() {
 		step = 9
 	}

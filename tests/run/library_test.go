@@ -19,14 +19,14 @@ import (
 )
 
 // TestInLibraries makes shared libraries of the programs' functions, for any shape, and compares what they give with
-// what the interpreter gives: those of every second program, and of the others on the next day. Functions that print or
+// what the interpreter gives: those of every third program, and of the others on the next days. Functions that print or
 // take strings are not in a library.
 func TestInLibraries(t *testing.T) {
 	paths, err := filepath.Glob("*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, cpus, day, step := 0, devices.Processors(t), sample.Today(t), sample.Part(2)
+	calls, cpus, day, step := 0, devices.Processors(t), sample.Today(t), sample.Part(3)
 	if testing.Short() {
 		step = 10
 	}

@@ -62,13 +62,13 @@ func small(n, round int64) int64 {
 
 var threads = []int{1, 2, 3, 7}
 
-// TestAnySize compiles every program once, for any size and strides, as libraries have them. Each has every seventh
+// TestAnySize compiles every program once, for any size and strides, as libraries have them. Each has every tenth
 // size to 300, other ones every day, and all boundaries. With -short it is a third of the programs.
 func TestAnySize(t *testing.T) {
 	m := compile(t, engine.Options{Threads: 1})
 	t.Cleanup(m.Close)
 	names, day := m.Names(), sample.Today(t)
-	of := func(i int) []int64 { return turned(7, i+day) }
+	of := func(i int) []int64 { return turned(10, i+day) }
 	if testing.Short() {
 		names = thinned(names, day, 3)
 		of = func(int) []int64 { return sizes(23) }
