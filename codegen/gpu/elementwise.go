@@ -85,7 +85,8 @@ func openRows(k *kernel.Kernel, tune *profile.GPU) (opened *kernel.Kernel, axis 
 	end := len(k.Body.Stmts) - 1
 	before := k.Body.Stmts[:end]
 	loop, ok := k.Body.Stmts[end].(*kernel.Loop)
-	if !ok || !loop.Parallel || loop.Axis.Extent.Div > 1 || loop.Axis.Begin > 0 || checks(&kernel.Block{Stmts: before}) {
+	if !ok || !loop.Parallel || loop.Axis.Extent.Div > 1 || loop.Axis.Begin > 0 ||
+		checks(&kernel.Block{Stmts: before}) {
 		return k, nil
 	}
 	rows, known := count(k.Axes)

@@ -21,8 +21,8 @@ import (
 //	k$outer0    a thread for each unit of the outer stages, once or more
 //	k$inner     a block for each part, or for the parts of several rows with 4096 elements together
 //	k           the kernel, in which the transform has been done
-//	k$rows      a thread for some elements of the loop that ends the kernel, such as a permutation, where there are few
-//	            long rows
+//	k$rows      a thread for some elements of the loop that ends the kernel, such as a permutation, where there are
+//	            few long rows
 //
 // Each of them computes the scalars of its row again. Checks are left to the last one, as is the failure of a row:
 // where a modulus, an element or a factor is out of range, each warp that has seen it says so in a word of the
@@ -75,7 +75,8 @@ func splitAt(k *kernel.Kernel, s *kernel.Transform, split *splitTransform) *spli
 	}
 	for _, a := range k.Axes {
 		n, known := count([]kernel.Axis{a})
-		if !(known && n <= 1) && !slices.ContainsFunc(s.Spare.At.Terms, func(t kernel.Term) bool { return t.Var == a.Var }) {
+		own := slices.ContainsFunc(s.Spare.At.Terms, func(t kernel.Term) bool { return t.Var == a.Var })
+		if !own && !(known && n <= 1) {
 			return nil
 		}
 	}

@@ -95,7 +95,8 @@ func (c transformCase) check(t *testing.T, r *rand.Rand, odd int64) {
 	shape := fmt.Sprintf("i64[1, %d, %d, %d]", c.rows, k, n)
 	rest := fmt.Sprintf("p: i64[%d], w: i64[%d, %d], perm: i64[%d]", k, k, n, n)
 	for i, source := range []string{
-		fmt.Sprintf("fn f(a: %s, %s) -> %s = ntt(%s, p, w, perm, axis = -1, skip_perm = true)", shape, rest, shape, c.source),
+		fmt.Sprintf("fn f(a: %s, %s) -> %s = ntt(%s, p, w, perm, axis = -1, skip_perm = true)", shape, rest, shape,
+			c.source),
 		fmt.Sprintf("fn f(a: %s, %s) -> %s = ntt(%s, p, w, perm, axis = -1)", shape, rest, shape, c.source),
 		fmt.Sprintf("fn f(a: %s, %s, s: i64[%d]) -> %s = intt(%s, p, w, s, perm, axis = -1)", shape, rest, k, shape,
 			c.source),

@@ -153,7 +153,8 @@ func there(m *heal.Module, f *heal.Func, operands []operand) (args []*tensor.Ten
 	return args, nil
 }
 
-// tensor makes an argument: small numbers that are not all the same; of i64, residues of modulus, it alone, or positions.
+// tensor makes an argument: small numbers that are not all the same; of i64, residues of modulus, it alone, or
+// positions.
 func (o operand) tensor() (*tensor.Tensor, error) {
 	n := 1
 	shape := make([]int64, len(o.shape))
