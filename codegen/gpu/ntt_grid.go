@@ -249,12 +249,12 @@ func (s *splitTransform) innerEntry(m *module, k *kernel.Kernel, bound int) abi.
 		row := t.Block().NewLShr(i, ci(i64, lowBits(s.parts)))
 		q := t.Block().NewAnd(i, ci(i64, s.parts-1))
 		yes := s.row(t, row)
-		any := value.Value(constant.True)
+		wanted := value.Value(constant.True)
 		if s.arm != nil {
 			there = t.Block().NewAnd(there, yes)
-			any = t.voteBlock(there)
+			wanted = t.voteBlock(there)
 		}
-		t.when(any, func() {
+		t.when(wanted, func() {
 			r, l := t.ring(s.Transform), t.lines(s.Transform)
 			if bound > 0 {
 				l = l.next(s.transformPlan, bound)
