@@ -111,6 +111,7 @@ var noMachine = map[string]string{
 	"warpSize":                "of the hardware",
 	"blockSize":               "the code of a thread is written for such blocks",
 	"gridThreads":             "a block that every device runs several of at once",
+	"listThreads":             "a warp sums the counts of the warps of such a block",
 	"rankWord":                "a word of the contract with the runtime",
 	"recursionStack":          "the most that a device allows",
 	"unseenStack":             "a bound, far above what there is",
