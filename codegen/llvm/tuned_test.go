@@ -90,7 +90,8 @@ func TestMachineWith(t *testing.T) {
 	}
 }
 
-// TestMemo: libLLVM is asked once for a text, of several at once, too, and again where its target or its kernels are others.
+// TestMemo: libLLVM is asked once for a text, of several at once, too, and again where its target or its kernels are
+// others.
 func TestMemo(t *testing.T) {
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
