@@ -73,7 +73,7 @@ func documents(t *testing.T) []string {
 }
 
 // TestDocuments runs every block of the documents for users: sessions at a terminal (console), programs
-// (heal), commands of the Makefile (sh) and Go code (go).
+// (heal), commands of the Makefile (sh), Go code (go) and what Python runs (python).
 func TestDocuments(t *testing.T) {
 	for _, name := range documents(t) {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +91,8 @@ func TestDocuments(t *testing.T) {
 					checkTargets(t, name, b)
 				case "go":
 					checkGo(t, name, b)
+				case "python":
+					checkPython(t, name, b)
 				default:
 					t.Errorf("%s:%d: a block of %q is run by no test", name, b.line, b.lang)
 				}
@@ -201,6 +203,17 @@ func checkGo(t *testing.T, name string, b block) {
 	code := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimRight(b.text, "\n"), "\t")
 	if !strings.Contains(string(source), code) {
 		t.Errorf("%s:%d: the Go code is not in tests/cli/api_test.go", name, b.line)
+	}
+}
+
+// checkPython requires the code to stand in what the tests of the wheel run.
+func checkPython(t *testing.T, name string, b block) {
+	source, err := os.ReadFile(filepath.Join(root(t), "internal/packaging/testdata/wheel.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), b.text) {
+		t.Errorf("%s:%d: the Python code is not in internal/packaging/testdata/wheel.py", name, b.line)
 	}
 }
 

@@ -65,6 +65,18 @@ assert heal.load("b.py").g(1) == 3 and heal.load("libb.so").g(1) == 3
 fails(FileNotFoundError, "no c.py beside", heal.load, "c.so")
 fails(FileNotFoundError, "d.py", heal.load, "d.py")
 
+# What docs/libraries.md shows.
+with open("layernorm.heal", "w") as f:
+    f.write("pub fn layernorm[N](x: f64[N]) -> f64[N] = x .- +/(x) / (N as f64)\n")
+subprocess.check_call(["healc", "compile", "layernorm.heal", "--emit", "so,python", "-o", "layernorm.py"])
+import heal
+
+stats = heal.compile("pub fn mean[N](x: f64[N]) -> f64 = +/(x) / (N as f64)")
+stats.mean([1, 2, 6])                                   # 3.0
+layernorm = heal.compile("layernorm.heal").layernorm    # of a file
+heal.load("layernorm.py")                               # what healc has made before
+assert stats.mean([1, 2, 6]) == 3 and layernorm([1, 2, 6]).tolist() == [-2, -1, 3]
+
 # Where healc cannot make machine code it says what is missing.
 os.environ["HEAL_LIBLLVM"] = "/none"
 fails(heal.CompileError, "libLLVM", heal.compile, "pub fn f() -> i32 = 7")

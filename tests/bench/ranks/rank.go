@@ -105,9 +105,9 @@ func (r *rank) row(what int, name string, bytes int) error {
 		times = min(times, 3)
 	}
 	var took [2][]float64
-	for i := range r.rounds {
+	for i := -1; i < r.rounds; i++ { // the first round does not count
 		for k := range contenders {
-			k = (k + i) % len(contenders)
+			k = (k + i + 1) % len(contenders)
 			if err := r.Barrier(); err != nil {
 				return err
 			}
@@ -120,7 +120,9 @@ func (r *rank) row(what int, name string, bytes int) error {
 			if err := r.Meet(slowest); err != nil {
 				return err
 			}
-			took[k] = append(took[k], float64(slices.Max(slowest))/1000/float64(times))
+			if i >= 0 {
+				took[k] = append(took[k], float64(slices.Max(slowest))/1000/float64(times))
+			}
 		}
 	}
 	r.say("| %s | %d | %s |\n", name, bytes, columns(took[1], took[0]))
