@@ -35,6 +35,9 @@ func Large(seed uint64) string {
 	if seed >= ownSince {
 		forms = append(forms, (*large).byItself, (*large).byItself)
 	}
+	if seed >= positionsSince {
+		forms = append(forms, (*large).positions)
+	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
 }
@@ -57,6 +60,9 @@ const vectorsSince = 1 << 24
 
 // ownSince is the same for matrices by their own transposes.
 const ownSince = 1 << 25
+
+// positionsSince is the same for what is added at many positions.
+const positionsSince = 1 << 26
 
 type large struct {
 	r      *rand.Rand
@@ -275,6 +281,23 @@ func (l *large) columns() (text, result string) {
 		text, result = x+" .- "+text, tensorOf(elem, rows, columns)
 	}
 	return text, result
+}
+
+// positions are additions at many positions of one row, or of some.
+func (l *large) positions() (text, result string) {
+	elem := l.number()
+	size, n := l.size(400), 2000+l.size(3000)
+	rows := []int{}
+	if l.r.IntN(2) == 0 {
+		rows, n = append(rows, 1+l.r.IntN(5)), 600+l.size(1500)
+	}
+	result = tensorOf(elem, append(slices.Clone(rows), size)...)
+	x, i := l.param(elem, append(slices.Clone(rows), size)...), l.param("i32", append(slices.Clone(rows), n)...)
+	added := "(1 as " + elem + ")"
+	if l.r.IntN(2) == 0 {
+		added = l.param(elem, append(slices.Clone(rows), n)...)
+	}
+	return fmt.Sprintf("scatter_add(%s, (%s %% %d + %[3]d) %% %[3]d, %s, %d)", x, i, size, added, len(rows)), result
 }
 
 // moduli are of the kinds that have code of their own: of up to 30 bits, 52, 60 and more.
