@@ -101,8 +101,8 @@ func (r *keyedRow) byParts() {
 	}
 }
 
-// result stores the elements of the result that are asked for. A start that the row does not have is moved into it:
-// whoever reads there finds out.
+// result stores the elements of the result that are asked for, each once, also where ranges meet. A start that the row
+// does not have is moved into it: whoever reads there finds out.
 func (r *keyedRow) result(value func(i scalar.Ref) scalar.Ref) {
 	p, e := r.p, r.e
 	c, literal := r.n.Const()
@@ -115,13 +115,27 @@ func (r *keyedRow) result(value func(i scalar.Ref) scalar.Ref) {
 		p.Fill(ir.ResultRow, r.n, value)
 		return
 	}
+	var stored func(i scalar.Ref) scalar.Ref // whether ranges before have it; nil for none
 	for _, some := range r.ranks {
 		size, _ := some.Size.Const()
 		first := e.Max(r.int(0), e.Min(some.First, r.int(c-size)))
+		before := stored
 		p.Apart(some.Size, 1, func(i scalar.Ref) {
 			i = e.Add(first, i)
-			p.Write(ir.ResultRow, i, value(i))
+			store := func() { p.Write(ir.ResultRow, i, value(i)) }
+			if before == nil {
+				store()
+				return
+			}
+			p.When(e.Not(before(i)), store)
 		})
+		stored = func(i scalar.Ref) scalar.Ref {
+			within := e.And(e.Le(first, i), e.Lt(i, e.Add(first, r.int(size))))
+			if before != nil {
+				within = e.Or(before(i), within)
+			}
+			return within
+		}
 	}
 }
 

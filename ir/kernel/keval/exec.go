@@ -21,15 +21,7 @@ type exec struct {
 	params []kernel.Param
 	types  []types.DType
 	vals   []uint64
-	fresh  map[place]stored // what this kernel has written
-
-	iteration int64
-}
-
-// stored is what was written, and by which iteration.
-type stored struct {
-	iteration int64
-	bits      uint64
+	fresh  map[place]bool // what this kernel has written
 }
 
 // kernel runs all iterations: the later half of the outermost axis first, because they are independent.
@@ -39,7 +31,6 @@ func (e *exec) kernel(k *kernel.Kernel, outer int64) {
 		for _, m := range e.bufs[k.Buffers():] {
 			m.forget()
 		}
-		e.iteration++
 		e.block(k.Body)
 	}
 	if len(k.Axes) == 0 {
@@ -102,13 +93,12 @@ func (e *exec) stmt(st kernel.Stmt) {
 	case *kernel.Load:
 		e.vals[st.ID] = e.bufs[st.Param].get(e.offset(st.At))
 	case *kernel.Store:
-		o, now := e.offset(st.At), stored{e.iteration, e.vals[st.Val]}
-		at := place{st.Param, o}
-		before, again := e.fresh[at]
-		if again && before != now && !e.params[st.Param].Work && !e.params[st.Param].Local {
+		o := e.offset(st.At)
+		if at := (place{st.Param, o}); e.fresh[at] && !e.params[st.Param].Work && !e.params[st.Param].Local {
 			fail("element %d is written twice", o)
+		} else {
+			e.fresh[at] = true
 		}
-		e.fresh[at] = now
 		e.bufs[st.Param].set(o, e.vals[st.Val])
 	case *kernel.Loop:
 		e.copy(st.Vars, st.Init)

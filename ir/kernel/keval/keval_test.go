@@ -62,22 +62,12 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestWrittenAgain: an iteration may write the same bits again.
-func TestWrittenAgain(t *testing.T) {
-	if _, err := run4(program(t, "  %1: f32 = load x[%0]\n  store y[%0], %1\n  store y[%0], %1")); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestBrokenPromises: what generated code must never do is an error that is no *Failure.
 func TestBrokenPromises(t *testing.T) {
 	for body, want := range map[string]string{
 		"  %1: f32 = load x[%0 + 1]\n  store y[%0], %1": "out of bounds",
 		"  %1: f32 = load x[%0]\n  store y[0], %1":      "written twice",
 		"  %1: f32 = load x[0]\n  store y[%0 + 4], %1":  "out of bounds",
-		// the same, but by two iterations
-		"  %1: f32 = load x[0]\n  store y[0], %1":                                             "written twice",
-		"  %1: f32 = load x[%0]\n  store y[%0], %1\n  %2: f32 = const 9.0\n  store y[%0], %2": "written twice",
 		"  %1: i64 = const 2\n  %2: bool = lt %0, %1\n  %3: f32 = const 1.0\n  if %2 {\n    store y[%0], %3\n" +
 			"  } else {\n  }": "never written",
 	} {

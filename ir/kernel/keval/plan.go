@@ -182,7 +182,7 @@ func (f *activation) one(s *abi.Step) {
 			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, k.Buffers(),
 				len(s.Launch.Args))
 		}
-		e := &exec{r: r, types: k.Types, params: k.Params, fresh: map[place]stored{}}
+		e := &exec{r: r, types: k.Types, params: k.Params, fresh: map[place]bool{}}
 		for i, b := range s.Launch.Args {
 			if k.Params[i].Out {
 				f.write(b)
