@@ -7,18 +7,22 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/codegen/llvm/libllvm"
 )
 
 // TestTrace: every call, and in it every kernel, is recorded, and no event of a track begins in another and ends behind
 // it. Results are the same.
 func TestTrace(t *testing.T) {
 	const src = `fn f(n: i32) -> i32[300] = iterate(n, tabulate(300, |i| i * 7 % 300), |x| sort(x .* 3 .- sum(x)) % 1000)`
+	if _, err := libllvm.Open(); err != nil {
+		t.Skip(err)
+	}
 	var want string
 	for _, backend := range []string{heal.Interp, heal.CPU, heal.PTXSim} {
 		to := heal.NewTrace()
 		m, err := heal.Compile(src, heal.Options{Backend: backend, Trace: to})
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		f, err := m.Func("f")
 		if err != nil {

@@ -33,6 +33,11 @@ func (j *Job) record() (write func() error, err error) {
 	if j.Dir != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(j.Dir, path)
 	}
+	if there, err := os.Stat(path); err == nil {
+		if source, err := os.Stat(j.File.Name); err == nil && os.SameFile(there, source) {
+			return nil, &UsageError{Message: "--trace " + j.Trace + " is the program", Help: "give another file"}
+		}
+	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)

@@ -322,11 +322,16 @@ func (c *call) close() {
 	c.m.Close()
 }
 
-// inTurns is the least time of a call of two programs, in seconds, that are called in turns for some 60 ms.
+const (
+	leastTurns, mostTurns = 5, 200
+	racing                = 60 * time.Millisecond
+)
+
+// inTurns is the least time of a call of two programs, in seconds, that are called in turns for as long as racing says.
 func inTurns(a, b *call) (float64, float64, error) {
 	var times [2]float64
 	began := time.Now()
-	for turn := 0; turn < 5 || turn < 200 && time.Since(began) < 60*time.Millisecond; turn++ {
+	for turn := 0; turn < leastTurns || turn < mostTurns && time.Since(began) < racing; turn++ {
 		for i, c := range []*call{a, b} {
 			start := time.Now()
 			if err := c.once(); err != nil {
