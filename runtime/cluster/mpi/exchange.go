@@ -31,8 +31,8 @@ func (m *mpi) drop() error {
 			e.kept = append(e.kept, q.bytes)
 			continue
 		}
-		*m.calls.next() = call{fn: l.cancel, args: [...]uintptr{ptr(&q.handle), 11: 0}}
-		*m.calls.next() = call{fn: l.wait, args: [...]uintptr{ptr(&q.handle), ptr(&q.status[0]), 11: 0}}
+		m.calls.next(l.cancel)[0] = ptr(&q.handle)
+		m.wait(q)
 	}
 	err := l.check(m.calls.run())
 	e.begun, e.requests = false, nil
@@ -98,9 +98,16 @@ func (m *mpi) post(f uintptr, rank, from int, b []byte) {
 		piece := b[:min(len(b), m.most)]
 		b = b[len(piece):]
 		e.requests = append(e.requests, request{from: from, bytes: piece})
-		*m.calls.next() = call{fn: f, args: [...]uintptr{data0(piece), uintptr(len(piece)), l.bytes, uintptr(rank),
-			m.tag(), l.world, ptr(&e.requests[len(e.requests)-1].handle), 11: 0}}
+		c := m.calls.next(f)
+		c[0], c[1], c[2], c[3] = data0(piece), uintptr(len(piece)), l.bytes, uintptr(rank)
+		c[4], c[5], c[6] = m.tag(), l.world, ptr(&e.requests[len(e.requests)-1].handle)
 	}
+}
+
+// wait writes the call that waits for a message.
+func (m *mpi) wait(q *request) {
+	c := m.calls.next(m.lib.wait)
+	c[0], c[1] = ptr(&q.handle), ptr(&q.status[0])
 }
 
 // end waits for what was begun, and looks how long messages were. Calls that were written before are made, too.
@@ -108,9 +115,10 @@ func (m *mpi) end() error {
 	l, e := m.lib, &m.exchange
 	for i := range e.requests {
 		q := &e.requests[i]
-		*m.calls.next() = call{fn: l.wait, args: [...]uintptr{ptr(&q.handle), ptr(&q.status[0]), 11: 0}}
+		m.wait(q)
 		if q.from != cluster.Nobody {
-			*m.calls.next() = call{fn: l.getCount, args: [...]uintptr{ptr(&q.status[0]), l.bytes, ptr(&q.got), 11: 0}}
+			c := m.calls.next(l.getCount)
+			c[0], c[1], c[2] = ptr(&q.status[0]), l.bytes, ptr(&q.got)
 		}
 	}
 	if err := l.check(m.calls.run()); err != nil {

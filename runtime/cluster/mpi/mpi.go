@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -32,10 +32,10 @@ type mpi struct {
 	most       int
 	meeting    uintptr // the communicator of Meet, as its calls are apart from others
 
-	done atomic.Int64 // calls of do
-
-	mu  sync.Mutex // MPI_THREAD_SERIALIZED: one call at a time, from any thread
-	err error
+	mu    sync.Mutex // MPI_THREAD_SERIALIZED: one call at a time, from any thread
+	err   error
+	done  uint64    // calls of do
+	since time.Time // when it gave way
 	// what calls fill or read
 	status          [64]byte
 	got             int32
@@ -119,24 +119,36 @@ func (m *mpi) tag() uintptr { return uintptr(1 + m.epoch%epochs) }
 func (m *mpi) Rank() int { return m.rank }
 func (m *mpi) Size() int { return m.size }
 
-// callsInTurn is how many calls a goroutine makes before it lets others go on.
-const callsInTurn = 64
+// timeInTurn is how long a goroutine makes calls before it lets others go on, and callsPerLook after how many it looks
+// at the clock.
+const (
+	timeInTurn   = 2 * time.Millisecond
+	callsPerLook = 32
+)
 
 // do makes one call.
 //
 // Go's monitor takes the processor from a goroutine that has run for 10 ms and is in a call of C, and then looks again
 // every 20 us. A goroutine that makes one short call after the other loses it each time, and another thread has to be
-// woken; the ranks that wait for it wait for that, too. One that has given way by itself has just begun to run.
+// woken; the ranks that wait for it wait for that, too. One that has given way by itself has just begun to run. To give
+// way wakes a thread, too, so that is done seldom.
 func (m *mpi) do(f func() error) error {
-	if m.done.Add(1)%callsInTurn == 0 {
-		runtime.Gosched()
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.done++; m.done%callsPerLook == 0 {
+		m.giveWay()
+	}
 	if m.err == nil {
 		m.err = f()
 	}
 	return m.err
+}
+
+func (m *mpi) giveWay() {
+	if now := time.Now(); now.Sub(m.since) > timeInTurn {
+		runtime.Gosched()
+		m.since = now
+	}
 }
 
 func (m *mpi) AllGather(all []byte, counts []int) error {
@@ -155,12 +167,14 @@ func (m *mpi) AllGather(all []byte, counts []int) error {
 func (m *mpi) gather(comm uintptr, all []byte, counts []int) error {
 	l := m.lib
 	if n := counts[0]; n*m.size == len(all) && !slices.ContainsFunc(counts, func(k int) bool { return k != n }) {
-		*m.calls.next() = call{fn: l.allgather, args: [...]uintptr{l.inPlace, 0, l.bytes, data0(all), uintptr(n),
-			l.bytes, comm, 11: 0}}
+		c := m.calls.next(l.allgather)
+		c[0], c[1], c[2] = l.inPlace, 0, l.bytes
+		c[3], c[4], c[5], c[6] = data0(all), uintptr(n), l.bytes, comm
 	} else {
 		place(m.counts, m.offsets, counts)
-		*m.calls.next() = call{fn: l.allgatherv, args: [...]uintptr{l.inPlace, 0, l.bytes, data0(all),
-			ptr(&m.counts[0]), ptr(&m.offsets[0]), l.bytes, comm, 11: 0}}
+		c := m.calls.next(l.allgatherv)
+		c[0], c[1], c[2] = l.inPlace, 0, l.bytes
+		c[3], c[4], c[5], c[6], c[7] = data0(all), ptr(&m.counts[0]), ptr(&m.offsets[0]), l.bytes, comm
 	}
 	err := l.check(m.calls.run())
 	runtime.KeepAlive(all)
@@ -256,19 +270,23 @@ func (m *mpi) sendRecv(send []byte, to int, recv []byte, from int) error {
 		l, tag := m.lib, m.tag()
 		switch {
 		case out && in:
-			*m.calls.next() = call{fn: l.sendrecv, args: [...]uintptr{data0(s), uintptr(len(s)), l.bytes, uintptr(to),
-				tag, data0(r), uintptr(len(r)), l.bytes, uintptr(from), tag, l.world, ptr(&m.status[0])}}
+			c := m.calls.next(l.sendrecv)
+			c[0], c[1], c[2], c[3], c[4] = data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag
+			c[5], c[6], c[7], c[8], c[9] = data0(r), uintptr(len(r)), l.bytes, uintptr(from), tag
+			c[10], c[11] = l.world, ptr(&m.status[0])
 		case out:
-			*m.calls.next() = call{fn: l.send, args: [...]uintptr{data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag,
-				l.world, 11: 0}}
+			c := m.calls.next(l.send)
+			c[0], c[1], c[2], c[3], c[4], c[5] = data0(s), uintptr(len(s)), l.bytes, uintptr(to), tag, l.world
 		case in:
-			*m.calls.next() = call{fn: l.recv, args: [...]uintptr{data0(r), uintptr(len(r)), l.bytes, uintptr(from),
-				tag, l.world, ptr(&m.status[0]), 11: 0}}
+			c := m.calls.next(l.recv)
+			c[0], c[1], c[2], c[3], c[4], c[5] = data0(r), uintptr(len(r)), l.bytes, uintptr(from), tag, l.world
+			c[6] = ptr(&m.status[0])
 		default:
 			return nil
 		}
 		if in {
-			*m.calls.next() = call{fn: l.getCount, args: [...]uintptr{ptr(&m.status[0]), l.bytes, ptr(&m.got), 11: 0}}
+			c := m.calls.next(l.getCount)
+			c[0], c[1], c[2] = ptr(&m.status[0]), l.bytes, ptr(&m.got)
 		}
 		err := l.check(m.calls.run())
 		runtime.KeepAlive(send)

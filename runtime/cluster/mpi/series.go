@@ -17,12 +17,16 @@ type series struct {
 	n     int
 }
 
-// next is another call, which the caller writes. What its arguments point to is kept alive until run has returned.
-func (s *series) next() *call {
+// next is the arguments of another call, which the caller writes. What they point to is kept alive until run has
+// returned. Those that the function has not may be of earlier calls. They are written one by one: to copy them as a
+// whole would wait until what was just written is in the cache.
+func (s *series) next(fn uintptr) *[mostArgs]uintptr {
 	if s.n++; s.n > len(s.calls) {
 		s.calls = append(s.calls, make([]call, s.n)...)
 	}
-	return &s.calls[s.n-1]
+	c := &s.calls[s.n-1]
+	c.fn = fn
+	return &c.args
 }
 
 // run makes the calls that were written, and returns the first result that is not 0.

@@ -44,7 +44,7 @@ func TestSeries(t *testing.T) {
 	} {
 		clear(text)
 		for _, one := range c.calls {
-			*s.next() = one
+			*s.next(one.fn) = one.args
 		}
 		got := s.run()
 		if written := string(bytes.TrimRight(text, "\x00")); got != c.want || written != c.made {
@@ -57,8 +57,12 @@ func TestSeries(t *testing.T) {
 // series cost, and two by purego.
 func BenchmarkCall(b *testing.B) {
 	s := &series{}
-	c := call{fn: libc(b, "abs"), args: [mostArgs]uintptr{}}
-	*s.next(), *s.next() = c, c
+	abs := libc(b, "abs")
+	two := func() {
+		s.next(abs)[0] = 0
+		s.next(abs)[0] = 0
+	}
+	two()
 	b.Run("the way alone", func(b *testing.B) {
 		for range b.N {
 			s.n = 1
@@ -67,14 +71,34 @@ func BenchmarkCall(b *testing.B) {
 	})
 	b.Run("series", func(b *testing.B) {
 		for range b.N {
-			*s.next(), *s.next() = c, c
+			two()
 			s.run()
 		}
 	})
 	b.Run("purego", func(b *testing.B) {
 		for range b.N {
-			purego.SyscallN(c.fn, c.args[:]...)
-			purego.SyscallN(c.fn, c.args[:]...)
+			purego.SyscallN(abs, 0)
+			purego.SyscallN(abs, 0)
 		}
 	})
+}
+
+// BenchmarkExchange is what an exchange costs beside MPI: the library's functions do nothing here.
+func BenchmarkExchange(b *testing.B) {
+	nothing := libc(b, "pthread_condattr_destroy")
+	m := &mpi{lib: &library{allgather: nothing, sendrecv: nothing, getCount: nothing}, size: 2, most: mostBytes, got: 8}
+	all, counts := make([]byte, 16), []int{8, 8}
+	for name, exchange := range map[string]func() error{
+		"all-gather":   func() error { return m.AllGather(all, counts) },
+		"all-to-all":   func() error { return m.AllToAll(all, counts, all, counts) },
+		"send-receive": func() error { return m.SendRecv(all[:8], 1, all[8:], 1) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				if err := exchange(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
