@@ -20,7 +20,9 @@
 //
 // Every tensor that this package returns belongs to the caller, who ends it with Close. Arguments stay the caller's.
 // Module.Close frees the machine code and the threads of a module; its functions cannot be called afterwards. Tensors
-// outlive the module that computed them.
+// outlive the module that computed them. Both can be closed while calls run, as where a server takes a new program: a
+// module waits for its calls, and a tensor's memory stays until the calls that have it end. What a later call gets is
+// ErrClosed or ErrTensorClosed, by errors.Is.
 //
 // # Goroutines
 //

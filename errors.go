@@ -5,11 +5,18 @@ import (
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/runtime/device"
+	"healc/runtime/tensor"
 )
 
 // Diagnostics is what is wrong with a source: each item has a code, a place, a message and help. Its text is what the
 // command healc prints.
 type Diagnostics = diag.List
+
+// ErrClosed is what errors.Is finds in the error of a call whose module is closed.
+var ErrClosed = runtime.ErrClosed
+
+// ErrTensorClosed is what errors.Is finds in the error of every use of a tensor that is closed.
+var ErrTensorClosed = tensor.ErrClosed
 
 // ArgumentError says which argument does not fit the function, or is not in the memory that it is declared to be in.
 type ArgumentError = runtime.ArgumentError

@@ -173,18 +173,45 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// BenchmarkCall is a warm call on a small tensor.
+// BenchmarkCall is a warm call on small tensors.
 func BenchmarkCall(b *testing.B) {
 	f := function(b, chain, "f", Options{})
-	x := tensor.FromSlice(make([]float32, 16))
+	x := tensor.FromSlice(make([]float32, 64))
 	defer x.Close()
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		y, err := f.Call(ctx, x, x, x)
-		if err != nil {
-			b.Fatal(err)
-		}
-		y.Close()
+	y := tensor.FromSlice(make([]float32, 64))
+	defer y.Close()
+	ctx, into := context.Background(), []*tensor.Tensor{y}
+	if err := f.CallInto(ctx, into, x, x, x); err != nil { // compiles
+		b.Fatal(err)
 	}
+	b.Run("Call", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			y, err := f.Call(ctx, x, x, x)
+			if err != nil {
+				b.Fatal(err)
+			}
+			y.Close()
+		}
+	})
+	b.Run("CallInto", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := f.CallInto(ctx, into, x, x, x); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("at once", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			z := tensor.FromSlice(make([]float32, 64))
+			defer z.Close()
+			into := []*tensor.Tensor{z}
+			for pb.Next() {
+				if err := f.CallInto(ctx, into, x, x, x); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
 }

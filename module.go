@@ -45,9 +45,10 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 	return &Module{in: in, opts: opts}, nil
 }
 
-// Close frees the module's machine code and ends its threads. No call may be running; those that come later give
-// errors. It does not wait for kernels that calls which were stopped have left on a device: what these use is freed
-// when they have ended.
+// Close waits for the calls that run, and then frees the module's machine code and ends its threads. Calls that come
+// later, and those for which code is still compiled, give errors that are ErrClosed. What a call calls, such as a
+// System and a Cluster, must not close its module. Close does not wait for kernels that calls which were stopped have
+// left on a device: what these use is freed when they have ended.
 func (m *Module) Close() {
 	if m.far != nil {
 		m.far.Close()

@@ -6,7 +6,8 @@ import (
 )
 
 // Tensor is an array of elements of one type, in memory of the host or of a device. Package
-// runtime/tensor has its methods, and everything else that makes and converts tensors; runtime/tensorfile has files.
+// runtime/tensor has its methods, and everything else that makes and converts tensors; runtime/tensorfile has files. A
+// tensor may be closed while calls have it: they keep its memory until they end.
 type Tensor = tensor.Tensor
 
 // Elem is the Go types of elements. An int is an i64, a uint a u64.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,8 +40,8 @@ type Executable struct {
 
 	closed atomic.Bool // of one on a device
 
-	mu   sync.Mutex
-	last *binding // of the most recent dims; the only one when the program has none
+	mu   sync.Mutex              // held by who changes last
+	last atomic.Pointer[binding] // of the most recent dims; the only one when the program has none
 }
 
 // System is the world outside, as programs see it. A call whose context ends waits for no file that is being read.
@@ -135,9 +136,16 @@ func (e *RuntimeError) Unwrap() error { return e.Err }
 type ArgumentError struct {
 	Func    string // the signature of the function
 	Message string
+	Err     error // what is wrong with a tensor that cannot be used, as tensor.ErrClosed; nil for what does not fit
 }
 
 func (e *ArgumentError) Error() string { return e.Func + ": " + e.Message }
+
+// Unwrap returns the cause.
+func (e *ArgumentError) Unwrap() error { return e.Err }
+
+// ErrClosed is in the error of a call whose module is closed.
+var ErrClosed = errors.New("its module is closed")
 
 // Load makes a program ready to run. objects are the ELF objects with its kernels.
 func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
@@ -217,9 +225,8 @@ func (x *Executable) free() {
 		img.Close()
 	}
 	x.images = nil
-	if x.last != nil {
-		x.last.release()
-		x.last = nil
+	if b := x.last.Swap(nil); b != nil {
+		b.release()
 	}
 	for _, s := range x.data {
 		s.Release()
@@ -259,12 +266,8 @@ func (x *Executable) bindUntil(ctx context.Context, dims []int64) (*binding, err
 	if x.dev == nil || ctx == nil {
 		return x.bind(dims)
 	}
-	if x.mu.TryLock() {
-		b := x.last
-		x.mu.Unlock()
-		if b != nil && slices.Equal(b.dims, dims) {
-			return b, nil
-		}
+	if b := x.last.Load(); b != nil && slices.Equal(b.dims, dims) {
+		return b, nil
 	}
 	kept := slices.Clone(dims) // the caller's, and the work may outlast the call
 	return Before(ctx, 0, func() (*binding, error) { return x.bind(kept) }, nil)
@@ -272,20 +275,23 @@ func (x *Executable) bindUntil(ctx context.Context, dims []int64) (*binding, err
 
 // bind evaluates all extents for the given dims.
 func (x *Executable) bind(dims []int64) (*binding, error) {
+	if b := x.last.Load(); b != nil && slices.Equal(b.dims, dims) && !x.closed.Load() {
+		return b, nil
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed.Load() {
 		return nil, fmt.Errorf("the code of %s is closed", x.plan.Name)
 	}
-	if x.last != nil && slices.Equal(x.last.dims, dims) {
-		return x.last, nil
+	if b := x.last.Load(); b != nil && slices.Equal(b.dims, dims) {
+		return b, nil
 	}
 	b, err := newBinding(x, dims)
 	if err != nil {
 		return nil, err
 	}
 	// An older binding may still be in use by a call; the collector frees its idle frames.
-	x.last = b
+	x.last.Store(b)
 	return b, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"healc/codegen/target/profile"
@@ -30,6 +31,9 @@ func (b *binding) dimsPtr() *int64 {
 
 func (b *binding) release() {
 	for _, f := range b.funcs {
+		if fr := f.spare.Swap(nil); fr != nil {
+			fr.release()
+		}
 		f.mu.Lock()
 		for _, fr := range f.idle {
 			fr.release()
@@ -60,9 +64,10 @@ type boundFunc struct {
 	numbered int            // how many steps have a number
 	idleOn   []*deviceFrame // with their memory
 
-	mu   sync.Mutex
-	idle []*frame // with their arenas
-	bare []*frame // without
+	spare atomic.Pointer[frame] // one with its arena, which most calls find here
+	mu    sync.Mutex
+	idle  []*frame // others with their arenas
+	bare  []*frame // without
 }
 
 type boundBuffer struct {

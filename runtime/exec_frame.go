@@ -63,6 +63,9 @@ func (f *boundFunc) frame() (*frame, error) {
 
 // takeIdle returns a frame of an activation that ended, nil when there is none.
 func (f *boundFunc) takeIdle() *frame {
+	if fr := f.spare.Swap(nil); fr != nil {
+		return fr
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, list := range []*[]*frame{&f.idle, &f.bare} {
@@ -90,8 +93,11 @@ func (f *boundFunc) recycle(fr *frame) {
 		fr.owned[i] = nil
 	}
 	fr.owned, fr.run = fr.owned[:0], run{}
+	if f.spare.CompareAndSwap(nil, fr) {
+		return
+	}
 	f.mu.Lock()
-	if len(f.idle) < maxIdle {
+	if len(f.idle) < maxIdle-1 {
 		f.idle = append(f.idle, fr)
 		f.mu.Unlock()
 		return

@@ -60,15 +60,18 @@ func (f *boundFunc) runInto(x *Executable, env *Env, b *binding, out, args []*te
 		goruntime.KeepAlive(args)
 	}()
 	fr.takeArgs(args)
+	there := 0 // results that are written where they are wanted
 	for i := range f.results {
-		if v := &f.results[i]; fr.takes(v) && out[i].IsContiguous() && !overlapsAny(out[i].Array(), args) {
+		if v := &f.results[i]; fr.takes(v) && out[i].IsContiguous() &&
+			(apart(out[i], args) || !overlapsAny(out[i].Array(), args)) {
 			fr.ptrs[v.buf] = out[i].Ptr()
+			there++
 		}
 	}
 	if err := fr.room(); err != nil {
 		return err
 	}
-	if err := fr.execute(x, env, b, bytes); err != nil {
+	if err := fr.execute(x, env, b, bytes); err != nil || there == len(out) {
 		return err
 	}
 	return fr.deliver(out)
@@ -128,6 +131,16 @@ func (f *boundFunc) checkOut(out []*tensor.Tensor) error {
 		}
 	}
 	return nil
+}
+
+// apart reports that a tensor lies in another piece of memory than all others, for which nobody need look at extents.
+func apart(t *tensor.Tensor, others []*tensor.Tensor) bool {
+	for _, o := range others {
+		if !t.Apart(o) {
+			return false
+		}
+	}
+	return true
 }
 
 func overlapsAny(e memory.Array, others []*tensor.Tensor) bool {

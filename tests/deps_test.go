@@ -166,7 +166,7 @@ var imports = []struct{ pkg, may string }{
 			"passes/shard codegen runtime runtime/checkpoint runtime/cluster runtime/collective runtime/exchange " +
 			"runtime/memory runtime/pool runtime/tensor runtime/tensorfile runtime/trace internal/backend " +
 			"internal/cache internal/gradient internal/identity internal/interpio internal/pipeline " +
-			"internal/residency internal/testhook"},
+			"internal/residency internal/testhook internal/until"},
 	{"internal/scaling",
 		"codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/collective runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
@@ -176,7 +176,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
 	{"internal/sandbox/remote",
 		"codegen/target/profile leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
-			"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
+			"internal/sandbox internal/sandbox/serve internal/sandbox/wire internal/until"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
 	{"", "codegen/target/tuned leaves runtime runtime/cluster/... runtime/memory runtime/tensor runtime/device " +

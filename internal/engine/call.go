@@ -29,6 +29,10 @@ func (f *Func) Call(ctx context.Context, args ...*tensor.Tensor) (*tensor.Tensor
 // CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments
 // of `&mut` parameters are written in place; after an error their contents are undefined.
 func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) (out []*tensor.Tensor, err error) {
+	if err := f.hold(args); err != nil {
+		return nil, err
+	}
+	defer tensor.ReleaseAll(args)
 	if !cluster.Many(f.m.opts.Cluster) {
 		return f.callAll(ctx, args)
 	}
@@ -80,5 +84,6 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
 		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster, Checkpoint: f.m.opts.Checkpoint,
 		Trace: f.m.opts.Trace}
+	defer c.uses.End()
 	return c.exec.Call(env, c.dims, args...)
 }

@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"healc/internal/backend"
 	"healc/internal/pipeline"
+	"healc/internal/until"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/tensor"
@@ -18,13 +18,15 @@ type compiled struct {
 	shapes  [][]int64
 	strides [][]int64
 	exec    *runtime.Executable
-	dims    []int64 // what exec is called with: nothing where it is made for these shapes
+	dims    []int64    // what exec is called with: nothing where it is made for these shapes
+	uses    until.Uses // calls; exec is closed when they are over
 }
 
-// code returns the machine code for the arguments, which are fit to be written where the function does so.
+// code returns the machine code for the arguments, which are fit to be written where the function does so. It is in use
+// until uses.End.
 func (f *Func) code(ctx context.Context, args []*tensor.Tensor) (*compiled, error) {
 	c := f.last.Load()
-	if c == nil || !c.fits(args) {
+	if c == nil || !c.fits(args) || !c.uses.Begin() {
 		var err error
 		if c, err = f.find(ctx, args); err != nil {
 			return nil, err
@@ -32,6 +34,7 @@ func (f *Func) code(ctx context.Context, args []*tensor.Tensor) (*compiled, erro
 	}
 	if len(f.ir.Updates) > 0 {
 		if err := f.updatable(args); err != nil {
+			c.uses.End()
 			return nil, err
 		}
 	}
@@ -71,17 +74,18 @@ func (f *Func) find(ctx context.Context, args []*tensor.Tensor) (*compiled, erro
 	for i, t := range args {
 		heads[i] = &tensor.Tensor{DType: t.DType, Shape: slices.Clone(t.Shape), Strides: slices.Clone(t.Strides)}
 	}
-	return runtime.Before(ctx, 0, func() (*compiled, error) { return f.make(heads, bind) }, nil)
+	return runtime.Before(ctx, 0, func() (*compiled, error) { return f.make(heads, bind) },
+		func(c *compiled) { c.uses.End() })
 }
 
 // make compiles the code for arguments of which only types, shapes and strides count.
 func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.m.closed.Load() {
-		return nil, fmt.Errorf("%s cannot be called: its module is closed", f.ir.Name)
+	f.making.Lock()
+	defer f.making.Unlock()
+	if f.m.uses.Stopped() {
+		return nil, f.closedErr()
 	}
-	if c := f.among(args); c != nil { // another call has compiled it meanwhile
+	if c := f.known(args); c != nil { // another call has compiled it meanwhile
 		return c, nil
 	}
 	c = &compiled{}
@@ -98,6 +102,13 @@ func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, 
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.m.uses.Stopped() { // close has come by, or waits for the lock and finds nothing
+		c.exec.Close()
+		return nil, f.closedErr()
+	}
+	c.uses.Begin()
 	f.codes = append(f.codes, c)
 	f.last.Store(c)
 	return c, nil
@@ -118,20 +129,13 @@ func (f *Func) loadAnyShape(c *compiled, bind map[string]int64) (err error) {
 	return err
 }
 
-// known is the code for arguments of these shapes and strides, nil where there is none yet, or where code is made at
-// this time: nobody waits for that here.
+// known is the code for arguments of these shapes and strides, whose use begins; nil where there is none yet.
 func (f *Func) known(args []*tensor.Tensor) *compiled {
-	if !f.mu.TryLock() {
-		return nil
-	}
+	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.among(args)
-}
-
-// among is known for who holds the lock.
-func (f *Func) among(args []*tensor.Tensor) *compiled {
 	for _, c := range f.codes {
 		if c.fits(args) {
+			c.uses.Begin()
 			f.last.Store(c)
 			return c
 		}
@@ -139,29 +143,23 @@ func (f *Func) among(args []*tensor.Tensor) *compiled {
 	return nil
 }
 
-// close frees the code, also that which is still being made for a call whose context has ended: nobody waits for it.
+// close frees the code when the calls that use it are over, and waits for that. Code that is still being made is freed
+// by who makes it.
 func (f *Func) close() {
-	if f.columns != nil {
-		f.columns.close()
+	f.m.mu.Lock()
+	columns := f.columns
+	f.m.mu.Unlock()
+	if columns != nil {
+		columns.close()
 	}
-	if !f.mu.TryLock() {
-		go func() {
-			f.mu.Lock()
-			f.free()
-		}()
-		return
-	}
-	f.free()
-}
-
-// free is close for who holds the lock, which it gives back.
-func (f *Func) free() {
-	defer f.mu.Unlock()
-	for _, c := range f.codes {
-		c.exec.Close()
-	}
+	f.mu.Lock()
+	codes := f.codes
 	f.codes = nil
 	f.last.Store(nil)
+	f.mu.Unlock()
+	for _, c := range codes {
+		<-c.uses.Stop(c.exec.Close)
+	}
 }
 
 // Prepare makes the code with which CallAll runs for the arguments, where there is none yet. It reports whether the
@@ -178,6 +176,9 @@ func (f *Func) PrepareStaying(ctx context.Context, args []*tensor.Tensor) (bool,
 	if f.m.opts.Backend == backend.Interp {
 		return false, nil
 	}
-	_, err := f.code(ctx, args)
+	c, err := f.code(ctx, args)
+	if err == nil {
+		c.uses.End()
+	}
 	return true, err
 }

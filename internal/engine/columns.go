@@ -33,7 +33,7 @@ func (f *Func) turned() *Func {
 		for f.m.IR().Func(code.Name) != nil {
 			code.Name += "_"
 		}
-		with := &Module{Module: f.m.Module.With(code), opts: f.m.opts, pool: f.m.pool, closed: f.m.closed,
+		with := &Module{Module: f.m.Module.With(code), opts: f.m.opts, pool: f.m.pool, uses: f.m.uses,
 			funcs: map[string]*Func{}}
 		f.columns = &Func{m: with, ir: code, memory: memory, given: f.given}
 	}

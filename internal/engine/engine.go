@@ -6,9 +6,10 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"healc/codegen"
 	"healc/codegen/target/profile"
@@ -18,6 +19,7 @@ import (
 	"healc/internal/pipeline"
 	"healc/internal/residency"
 	"healc/internal/testhook"
+	"healc/internal/until"
 	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -62,9 +64,9 @@ type Options struct {
 type Module struct {
 	*pipeline.Module
 
-	opts   Options
-	pool   *pool.Pool
-	closed *atomic.Bool
+	opts Options
+	pool *pool.Pool
+	uses *until.Uses // calls on the interpreter; those that have code count as uses of that
 
 	mu    sync.Mutex
 	funcs map[string]*Func
@@ -129,7 +131,7 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 	if cluster.Many(opts.Cluster) {
 		ranks = shard.Ranks{Rank: opts.Cluster.Rank(), Size: opts.Cluster.Size()}
 	}
-	m := &Module{opts: opts, funcs: map[string]*Func{}, closed: new(atomic.Bool)}
+	m := &Module{opts: opts, funcs: map[string]*Func{}, uses: new(until.Uses)}
 	target := backend.Target(opts.Backend, opts.Target, opts.Device)
 	if !opts.Native {
 		target = backend.Processor(target)
@@ -150,18 +152,25 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 	return m, nil
 }
 
-// Close frees the module's machine code and ends its threads. No call may be running; those that come later give
-// errors.
+// Close waits for the calls that run, and frees the module's machine code and threads. Calls that come later, or still
+// compile, give errors that are runtime.ErrClosed.
 func (m *Module) Close() {
-	m.closed.Store(true)
+	interpreted := m.uses.Stop(nil)
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, f := range m.funcs {
+	funcs := slices.Collect(maps.Values(m.funcs))
+	m.mu.Unlock()
+	for _, f := range funcs {
 		f.close()
 	}
+	<-interpreted
 	if m.pool != nil {
 		m.pool.Close()
 	}
+}
+
+// closedErr is the error of a call after Close.
+func (f *Func) closedErr() error {
+	return fmt.Errorf("%s cannot be called: %w", f.ir.Name, runtime.ErrClosed)
 }
 
 // Options are those that the module was compiled with.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -26,8 +27,9 @@ type Func struct {
 	columns *Func       // Note [Column-major results]; nil: not made
 
 	last     atomic.Pointer[compiled]
-	mu       sync.Mutex
+	mu       sync.Mutex // of codes
 	codes    []*compiled
+	making   sync.Mutex        // held by who compiles
 	anyShape *codegen.Artifact // of Debug.AnyShape; nil: not made
 }
 
@@ -67,8 +69,8 @@ func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
 	fail := func(format string, a ...any) error {
 		return &runtime.ArgumentError{Func: f.Signature(), Message: fmt.Sprintf(format, a...)}
 	}
-	if f.m.closed.Load() {
-		return nil, fmt.Errorf("%s cannot be called: its module is closed", f.ir.Name)
+	if f.m.uses.Stopped() {
+		return nil, f.closedErr()
 	}
 	params := f.ir.Params()
 	if len(args) != len(params) {
@@ -80,7 +82,7 @@ func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
 			return nil, fail("argument `%s` is nil", params[i].Name)
 		}
 		if _, isText := t.Text(); !isText && t.Err() != nil {
-			return nil, fail("argument `%s`: %v", params[i].Name, t.Err())
+			return nil, f.unusable(params[i].Name, t.Err())
 		}
 		if t.DType != params[i].Type.Elem {
 			return nil, fail("argument `%s` is %s; its elements must be %s", params[i].Name,
@@ -93,4 +95,40 @@ func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
 		return nil, fail("%v", err)
 	}
 	return bind, nil
+}
+
+// unusable is the error for an argument that cannot be used.
+func (f *Func) unusable(name string, why error) error {
+	return &runtime.ArgumentError{Func: f.Signature(), Message: fmt.Sprintf("argument `%s`: %v", name, why), Err: why}
+}
+
+// hold keeps the memory of the tensors of a call, whoever closes them while it runs, until tensor.ReleaseAll.
+func (f *Func) hold(args []*tensor.Tensor) error {
+	i := tensor.HoldAll(args)
+	if i < 0 {
+		return nil
+	}
+	name := strconv.Itoa(i)
+	if p := f.ir.Params(); i < len(p) {
+		name = p[i].Name
+	}
+	return f.unusable(name, tensor.ErrClosed)
+}
+
+// holdInto is hold with places for the results.
+func (f *Func) holdInto(out, args []*tensor.Tensor) error {
+	if err := f.hold(args); err != nil {
+		return err
+	}
+	if i := tensor.HoldAll(out); i >= 0 {
+		tensor.ReleaseAll(args)
+		return fmt.Errorf("the tensor for result %d of %s: %w", i, f.ir.Name, tensor.ErrClosed)
+	}
+	return nil
+}
+
+// releaseInto ends what holdInto began.
+func releaseInto(out, args []*tensor.Tensor) {
+	tensor.ReleaseAll(out)
+	tensor.ReleaseAll(args)
 }

@@ -46,7 +46,7 @@ func (m *Module) gradient(name string, wrt []string, add bool) (*Func, error) {
 		return nil, err
 	}
 	// A module of its own, which shares the functions and the threads of this one: passes work on a copy.
-	with := &Module{Module: m.Module.With(code), opts: m.opts, pool: m.pool, closed: m.closed,
+	with := &Module{Module: m.Module.With(code), opts: m.opts, pool: m.pool, uses: m.uses,
 		funcs: map[string]*Func{}}
 	g := &Func{m: with, ir: code, memory: f.memory.OfGradient(code, by)}
 	m.funcs[key] = g

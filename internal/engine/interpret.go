@@ -29,9 +29,15 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 	if err := runtime.Ended(ctx); err != nil {
 		return nil, err
 	}
+	if !f.m.uses.Begin() {
+		return nil, f.closedErr()
+	}
+	defer f.m.uses.End()
 	in := make([]*ir.Array, len(args))
 	for i, t := range args {
-		in[i] = interpio.ToArray(t)
+		if in[i], err = toArray(t); err != nil {
+			return nil, f.unusable(f.ir.Params()[i].Name, err)
+		}
 	}
 	out, err := f.evaluate(ctx, bind, in)
 	if err != nil {
@@ -55,6 +61,19 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 		}
 	}
 	return res, nil
+}
+
+// toArray copies a tensor that is held, and may be closed meanwhile.
+func toArray(t *tensor.Tensor) (*ir.Array, error) {
+	if t.IsText() {
+		return interpio.ToArray(t), nil
+	}
+	v, err := t.Unchecked(0, t.Shape, t.Strides)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	return interpio.ToArray(v), nil
 }
 
 // patience is how long the interpreter has to notice that its context has ended.

@@ -21,6 +21,10 @@ import (
 // files, and for results in column-major order. An argument that shares memory with a result must not be smaller than
 // it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tensor.Tensor) error {
+	if err := f.holdInto(out, args); err != nil {
+		return err
+	}
+	defer releaseInto(out, args)
 	if cluster.Many(f.m.opts.Cluster) { // of copies, so that the lists of a caller on one rank need not be on the heap
 		out, args := slices.Clone(out), slices.Clone(args)
 		return f.together(ctx, args, func() error { return f.callInto(ctx, out, args) })
@@ -63,6 +67,7 @@ func (f *Func) runInto(ctx context.Context, out, args []*tensor.Tensor) error {
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits,
 		Cluster: f.m.opts.Cluster, Trace: f.m.opts.Trace}
+	defer c.uses.End()
 	return c.exec.CallInto(env, c.dims, out, args...)
 }
 

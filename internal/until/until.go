@@ -1,4 +1,5 @@
-// Package until runs what may look at no context, and does not wait for it longer than a context lasts.
+// Package until runs what may look at no context, and does not wait for it longer than a context lasts; and it ends
+// what is in use when its last use ends.
 package until
 
 import (

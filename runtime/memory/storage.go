@@ -78,6 +78,9 @@ func (s *Storage) Ptr() unsafe.Pointer { return s.ptr }
 // ReadOnly reports whether nobody may write the memory.
 func (s *Storage) ReadOnly() bool { return s.readOnly }
 
+// IsOwn reports whether the memory is a piece of this package's allocator for the host, which no other Storage shares.
+func (s *Storage) IsOwn() bool { return s != nil && s.class >= largeClass }
+
 // Bytes is the usable size.
 func (s *Storage) Bytes() int64 { return s.bytes }
 

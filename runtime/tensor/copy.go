@@ -92,6 +92,12 @@ func (t *Tensor) CopyUntil(ctx context.Context, dst *Tensor) error {
 	return err
 }
 
+// Apart reports that two tensors lie in pieces of the allocator that are not the same, and so cannot overlap. Others
+// may share no memory, too.
+func (t *Tensor) Apart(o *Tensor) bool {
+	return t.storage != o.storage && t.storage.IsOwn() && o.storage.IsOwn()
+}
+
 // Overlaps reports whether the address ranges of two tensors meet. (Storages may wrap the same memory.)
 func (t *Tensor) Overlaps(o *Tensor) bool {
 	if t.Device() != nil && t.Device() == o.Device() {

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"healc/lang/types"
@@ -20,13 +21,14 @@ import (
 // The exported fields are there to be read; a method that needs other ones makes a new Tensor.
 type Tensor struct {
 	DType   types.DType
-	Shape   []int64 // extents, outermost axis first; empty for a scalar
-	Strides []int64 // in elements, one per axis
-	Offset  int64   // of element [0, ..., 0], in elements
+	held    atomic.Int32 // by how many calls, which Close takes from; here, so that a Tensor is small
+	Shape   []int64      // extents, outermost axis first; empty for a scalar
+	Strides []int64      // in elements, one per axis
+	Offset  int64        // of element [0, ..., 0], in elements
 
 	storage *memory.Storage
 	text    *string            // of a string (Text), which has no storage
-	err     error              // why there is no storage: what failed, or ErrClosed
+	err     error              // why there is no storage: what failed
 	inline  [2 * fewAxes]int64 // backs Shape and Strides of a tensor of few axes
 }
 
@@ -55,6 +57,12 @@ func (t *Tensor) view(rank int) *Tensor {
 	return v
 }
 
+// What Close takes from the number of calls that hold a tensor, and about what that is when the memory is given back.
+const (
+	closed = math.MinInt32 / 2
+	gone   = math.MinInt32
+)
+
 // Err is nil for a tensor that can be used. It is ErrClosed after Close, and the reason when a constructor
 // without an error result, such as FromSlice, failed; every use of such a tensor returns this error.
 func (t *Tensor) Err() error {
@@ -65,6 +73,8 @@ func (t *Tensor) Err() error {
 		return t.err
 	case t.text != nil:
 		return errText
+	case t.held.Load() < 0:
+		return ErrClosed
 	case t.storage == nil:
 		return errors.New("tensor has no storage; use New, FromSlice or ReadNpy")
 	}
@@ -83,15 +93,78 @@ func (t *Tensor) WriteErr() error {
 	return nil
 }
 
-// Close drops the tensor's reference to its memory, which is free at once when this was the last. Closing
-// again does nothing.
+// Close drops the tensor's reference to its memory, which is free at once when this was the last. A call of a function
+// that has the tensor keeps the memory until it ends. Closing again does nothing.
 func (t *Tensor) Close() {
-	if t == nil || t.storage == nil {
+	if t == nil || t.text != nil || t.err != nil {
 		return
 	}
-	s := t.storage
-	t.storage, t.err = nil, ErrClosed
-	s.Release()
+	if t.held.CompareAndSwap(0, gone) {
+		t.drop()
+		return
+	}
+	for n := t.held.Load(); n >= 0; n = t.held.Load() {
+		if t.held.CompareAndSwap(n, n+closed) {
+			if n == 0 {
+				t.dropLast()
+			}
+			return
+		}
+	}
+}
+
+// drop gives the reference to the memory back.
+func (t *Tensor) drop() {
+	if s := t.storage; s != nil {
+		t.storage = nil
+		s.Release()
+	}
+}
+
+// dropLast is drop for a tensor that was closed while it was held, when nobody seems to hold it any more: who was
+// refused counts for a moment, too.
+func (t *Tensor) dropLast() {
+	if t.held.CompareAndSwap(closed, gone) {
+		t.drop()
+	}
+}
+
+// Hold keeps the memory of a tensor until Release, whoever closes the tensor meanwhile. It reports false for a tensor
+// that is closed, which is not to be released.
+func (t *Tensor) Hold() bool {
+	if t.held.Add(1) > 0 {
+		return true
+	}
+	t.Release()
+	return false
+}
+
+// Release ends what Hold began.
+func (t *Tensor) Release() {
+	if t.held.Add(-1) == closed {
+		t.dropLast()
+	}
+}
+
+// HoldAll holds every tensor of a list but those that are nil. Where one is closed none is held, and the result is its
+// place in the list; else it is -1.
+func HoldAll(list []*Tensor) int {
+	for i, t := range list {
+		if t != nil && !t.Hold() {
+			ReleaseAll(list[:i])
+			return i
+		}
+	}
+	return -1
+}
+
+// ReleaseAll ends what HoldAll began.
+func ReleaseAll(list []*Tensor) {
+	for _, t := range list {
+		if t != nil {
+			t.Release()
+		}
+	}
 }
 
 // Storage is the memory that t is a view of, nil when t cannot be used. The caller gets no reference.

@@ -12,25 +12,26 @@ import (
 // The methods of this file cost no pass over the elements: each returns a new Tensor on the same memory,
 // with a reference of its own. Axes may be negative, which counts from the last.
 
-// View returns another tensor on the same memory, with the same elements.
+// View returns another tensor on the same memory, with the same elements. Another goroutine may close t meanwhile.
 func (t *Tensor) View() (*Tensor, error) {
 	if s, ok := t.Text(); ok {
 		return Text(s), nil
 	}
-	if err := t.Err(); err != nil {
-		return nil, err
+	if t == nil {
+		return nil, t.Err()
 	}
-	v := t.view(len(t.Shape))
-	copy(v.Shape, t.Shape)
-	copy(v.Strides, t.Strides)
-	return v, nil
+	if !t.Hold() {
+		return nil, ErrClosed
+	}
+	defer t.Release()
+	return t.Unchecked(0, t.Shape, t.Strides)
 }
 
 // Unchecked returns a view of other elements on the same memory: the first lies offset elements from t's first. Nobody
-// checks that they lie where t's do, which Strided does.
+// checks that they lie where t's do, which Strided does. A tensor that is closed while it is held has views, too.
 func (t *Tensor) Unchecked(offset int64, shape, strides []int64) (*Tensor, error) {
-	if err := t.Err(); err != nil {
-		return nil, err
+	if t == nil || t.storage == nil {
+		return nil, t.Err()
 	}
 	v := t.view(len(shape))
 	copy(v.Shape, shape)

@@ -42,6 +42,10 @@ func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tens
 	if len(out) != len(f.is.Results) {
 		return fmt.Errorf("%s has %s, not %d", f.is.Name, types.Count(len(f.is.Results), "result"), len(out))
 	}
+	if i := tensor.HoldAll(out); i >= 0 {
+		return fmt.Errorf("the tensor for result %d of %s: %w", i, f.is.Name, tensor.ErrClosed)
+	}
+	defer tensor.ReleaseAll(out)
 	results, err := f.call(ctx, args, func(wants []wire.Want) error { return f.takes(out, wants) })
 	if err != nil {
 		return err
@@ -98,7 +102,8 @@ func (f *Func) arguments(args []*tensor.Tensor) error {
 		case t.IsText():
 			continue
 		case t.Err() != nil:
-			return fail("argument `%s`: %v", name, t.Err())
+			return &runtime.ArgumentError{Func: f.is.Signature,
+				Message: fmt.Sprintf("argument `%s`: %v", name, t.Err()), Err: t.Err()}
 		case t.Device() != nil:
 			return fail("argument `%s` is on a device, and the backend is %s; (*Tensor).ToHost copies it", name,
 				f.m.Backend())
@@ -128,12 +133,14 @@ func (f *Func) call(ctx context.Context, args []*tensor.Tensor, check func([]wir
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	f.m.mu.Lock()
-	closed := f.m.closed
-	f.m.mu.Unlock()
-	if closed {
-		return nil, fmt.Errorf("%s cannot be called: its module is closed", f.is.Name)
+	if !f.m.uses.Begin() {
+		return nil, fmt.Errorf("%s cannot be called: %w", f.is.Name, runtime.ErrClosed)
 	}
+	defer f.m.uses.End()
+	if tensor.HoldAll(args) >= 0 {
+		return nil, f.arguments(args) // which says it
+	}
+	defer tensor.ReleaseAll(args)
 	if err := f.arguments(args); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"healc/internal/backend"
 	"healc/internal/sandbox"
 	"healc/internal/sandbox/wire"
+	"healc/internal/until"
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/runtime/pool"
@@ -51,6 +52,7 @@ type Module struct {
 	w    *wire.Writer
 
 	mu      sync.Mutex
+	uses    until.Uses // calls
 	waiting map[uint32]*request
 	last    uint32
 	asked   int // requests of the child that are answered just now
@@ -169,8 +171,9 @@ func (m *Module) System() runtime.System { return m.opts.System }
 // Backend is what it runs on.
 func (m *Module) Backend() string { return m.opts.Program.Backend }
 
-// Close ends the process.
+// Close waits for the calls that run, and ends the process.
 func (m *Module) Close() {
+	<-m.uses.Stop(nil)
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
