@@ -5,6 +5,7 @@ import (
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/runtime/device"
+	"healc/runtime/memory"
 	"healc/runtime/tensor"
 )
 
@@ -34,6 +35,10 @@ type MissingTunedError = tuned.MissingError
 // StoppedError says that a call ended because its context did. Its results, and what it was to change, are undefined.
 // It unwraps to context.Canceled or context.DeadlineExceeded, and to the cause where the context has one.
 type StoppedError = runtime.StoppedError
+
+// OutOfMemoryError says that the machine, or a limit of the process, has no more memory: for a tensor, or for machine
+// code, for which the number of maps of a process counts, too.
+type OutOfMemoryError = memory.OutOfMemoryError
 
 // StepsError says that a call took more steps than Options.MaxSteps.
 type StepsError = runtime.StepsError

@@ -30,6 +30,13 @@ type Options struct {
 	// 0 is any number.
 	MaxMemory int64
 
+	// MaxShapes is for how many combinations of shapes and strides a function keeps machine code, and MaxCode how many
+	// bytes that code may have. Where there is more, the code goes that was not called for the longest time, when its
+	// calls are over; it is compiled again, or comes from Cache, when it is needed. The code that was called last stays.
+	// 0 is 256 and 64 MiB, for each function; a module in a Sandbox always has these.
+	MaxShapes int
+	MaxCode   int64
+
 	// ReadFile returns the text of a file that is imported, and an error that is fs.ErrNotExist where there is none.
 	// nil reads from the file system. Modules of the standard library are part of the compiler, and not asked for.
 	ReadFile func(path string) ([]byte, error)
@@ -73,6 +80,7 @@ func (o Options) engine() (engine.Options, error) {
 		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry,
 		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
 		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory},
+		MaxShapes: o.MaxShapes, MaxCode: o.MaxCode,
 		Tuned: file, RequireTuned: o.RequireTuned, Cluster: o.Cluster, Trace: o.Trace}, nil
 }
 

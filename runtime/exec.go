@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -154,6 +155,9 @@ func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 		img, err := objload.Load(object, objload.Options{})
 		if err != nil {
 			x.Close()
+			if errors.Is(err, syscall.ENOMEM) { // also where the system has no more maps for the process
+				err = &memory.OutOfMemoryError{Bytes: int64(len(object)), Err: err}
+			}
 			return nil, err
 		}
 		x.images = append(x.images, img)
@@ -195,6 +199,15 @@ func (x *Executable) prepare(steps []abi.Step) error {
 		}
 	}
 	return nil
+}
+
+// CodeBytes is the memory that the machine code takes on the host.
+func (x *Executable) CodeBytes() int64 {
+	n := 0
+	for _, img := range x.images {
+		n += img.SizeBytes()
+	}
+	return int64(n)
 }
 
 // Plan is the plan that the executable runs.

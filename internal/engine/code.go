@@ -110,8 +110,34 @@ func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, 
 	}
 	c.uses.Begin()
 	f.codes = append(f.codes, c)
+	f.bytes += c.exec.CodeBytes()
 	f.last.Store(c)
+	f.bound()
 	return c, nil
+}
+
+// What Options.MaxShapes and MaxCode are where they say nothing.
+const (
+	usualShapes = 256
+	usualCode   = 64 << 20
+)
+
+// bound forgets the code that was not used for the longest time, all but the last, until it is within the options. It
+// is freed when the calls that use it are over.
+func (f *Func) bound() {
+	shapes, code := f.m.opts.MaxShapes, f.m.opts.MaxCode
+	if shapes <= 0 {
+		shapes = usualShapes
+	}
+	if code <= 0 {
+		code = usualCode
+	}
+	for len(f.codes) > 1 && (len(f.codes) > shapes || f.bytes > code) {
+		c := f.codes[0]
+		f.codes = slices.Delete(f.codes, 0, 1)
+		f.bytes -= c.exec.CodeBytes()
+		c.uses.Stop(c.exec.Close)
+	}
 }
 
 // loadAnyShape completes c with the code of f for any shape, which is made once.
@@ -133,8 +159,10 @@ func (f *Func) loadAnyShape(c *compiled, bind map[string]int64) (err error) {
 func (f *Func) known(args []*tensor.Tensor) *compiled {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range f.codes {
-		if c.fits(args) {
+	for i := len(f.codes) - 1; i >= 0; i-- {
+		if c := f.codes[i]; c.fits(args) {
+			copy(f.codes[i:], f.codes[i+1:])
+			f.codes[len(f.codes)-1] = c
 			c.uses.Begin()
 			f.last.Store(c)
 			return c
@@ -154,7 +182,7 @@ func (f *Func) close() {
 	}
 	f.mu.Lock()
 	codes := f.codes
-	f.codes = nil
+	f.codes, f.bytes = nil, 0
 	f.last.Store(nil)
 	f.mu.Unlock()
 	for _, c := range codes {

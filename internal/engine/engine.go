@@ -55,6 +55,9 @@ type Options struct {
 
 	Trace *trace.Recorder // records the steps of calls; nil for nobody
 
+	MaxShapes int   // for how many shapes a function keeps code; 0 is 256
+	MaxCode   int64 // bytes of that code; 0 is 64 MiB
+
 	Tuned        *tuned.File // those of pipeline.Options
 	RequireTuned bool
 	Native       bool

@@ -15,7 +15,7 @@ import (
 )
 
 // Func is a function of a module. Each combination of shapes and strides that it is called with becomes
-// machine code of its own, once.
+// machine code of its own, of which as much is kept as the options say.
 type Func struct {
 	m      *Module
 	ir     *ir.Func
@@ -27,8 +27,9 @@ type Func struct {
 	columns *Func       // Note [Column-major results]; nil: not made
 
 	last     atomic.Pointer[compiled]
-	mu       sync.Mutex // of codes
-	codes    []*compiled
+	mu       sync.Mutex        // of codes and bytes
+	codes    []*compiled       // what was used last is the last
+	bytes    int64             // of their machine code
 	making   sync.Mutex        // held by who compiles
 	anyShape *codegen.Artifact // of Debug.AnyShape; nil: not made
 }
