@@ -37,6 +37,44 @@ func Example() {
 	// Output: [2 4 6] <nil>
 }
 
+// A tensor on a slice of Go: nothing is copied, neither the argument nor the result.
+func ExampleOf() {
+	f := function("fn f[M, N](x: f32[M, N]) -> f32[N] = +/[axis=0](x)")
+	x, sums := heal.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3), make([]float32, 3)
+	y := heal.Of(sums)
+	defer x.Close()
+	defer y.Close()
+	if err := x.Set(10, 0, 0); err != nil {
+		log.Fatal(err)
+	}
+	err := f.CallInto(context.Background(), []*heal.Tensor{y.Tensor}, x.Tensor)
+	fmt.Println(sums, err)
+	// Output: [14 7 9] <nil>
+}
+
+// A result whose elements are read as what they are; another type is an error.
+func ExampleAs() {
+	f := function("fn f[N](x: i64[N]) -> i64[N] = cumsum(x)")
+	x := heal.Of([]int64{1, 2, 3})
+	defer x.Close()
+	y, err := f.Call(context.Background(), x.Tensor)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer y.Close()
+	sums, err := heal.As[int64](y)
+	if err != nil {
+		log.Fatal(err)
+	}
+	last, err := sums.At(2)
+	fmt.Println(last, err)
+	_, err = heal.As[float32](y)
+	fmt.Println(err)
+	// Output:
+	// 6 <nil>
+	// i64[3] is no tensor of f32
+}
+
 // function compiles a source for the interpreter, which needs no libLLVM, and returns its function f.
 func function(source string) *heal.Func {
 	m, err := heal.Compile(source, heal.Options{Backend: heal.Interp})
