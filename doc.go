@@ -8,9 +8,10 @@
 //	v, err := heal.Slice[float32](y) // 2, 4, 6, without a copy
 //
 // Compile parses and types the source. Machine code is made when a function is called with a shape for the first time,
-// and is kept for the next calls with that shape, as far as Options.MaxShapes and MaxCode let it; Options.Cache keeps it
-// for the next process, too. The code is made by libLLVM, which is loaded when it is needed. Without it the backend
-// Interp runs the same programs, slowly.
+// and is kept for the next calls with that shape, as far as Options.MaxShapes and MaxCode let it; a function that is
+// called with many shapes has code for any shape, too, and compiles for those alone with which it is called often.
+// Options.Cache keeps code for the next process. The code is made by libLLVM, which is loaded when it is needed.
+// Without it the backend Interp runs the same programs, slowly.
 //
 // # Results
 //

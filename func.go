@@ -10,7 +10,7 @@ import (
 )
 
 // Func is a function of a module. Each combination of shapes and strides that it is called with becomes machine code of
-// its own, of which Options.MaxShapes and MaxCode bound how much is kept.
+// its own, or is called with code for any shape: Options.MaxShapes says when, and how much code is kept.
 type Func struct {
 	in  *engine.Func
 	far *remote.Func // of a module in a sandbox, in place of in

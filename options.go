@@ -32,8 +32,10 @@ type Options struct {
 
 	// MaxShapes is for how many combinations of shapes and strides a function keeps machine code, and MaxCode how many
 	// bytes that code may have. Where there is more, the code goes that was not called for the longest time, when its
-	// calls are over; it is compiled again, or comes from Cache, when it is needed. The code that was called last stays.
-	// 0 is 256 and 64 MiB, for each function; a module in a Sandbox always has these.
+	// calls are over; it is compiled again, or comes from Cache, when it is needed. The code that was called last
+	// stays. From the ninth shape on, a function is called with code for any shape, and one that is called with often
+	// enough to pay gets code of its own meanwhile. 0 is 256 and 64 MiB, for each function; a module in a Sandbox
+	// always has these.
 	MaxShapes int
 	MaxCode   int64
 

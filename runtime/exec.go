@@ -201,6 +201,12 @@ func (x *Executable) prepare(steps []abi.Step) error {
 	return nil
 }
 
+// Share is another executable with the code of x, and with memory of its own: for other values of the shape parameters,
+// so that they need not take turns. It is closed before x.
+func (x *Executable) Share() *Executable {
+	return &Executable{plan: x.plan, fns: x.fns, away: x.away, dev: x.dev, entries: x.entries}
+}
+
 // CodeBytes is the memory that the machine code takes on the host.
 func (x *Executable) CodeBytes() int64 {
 	n := 0

@@ -12,29 +12,6 @@ import (
 // TestBoundedCode: a function keeps code for as many shapes as the options say, what was called last, and is right for
 // all shapes while code goes, also where calls run at once.
 func TestBoundedCode(t *testing.T) {
-	call := func(f *Func, n int) error {
-		data := make([]float32, n)
-		for i := range data {
-			data[i] = 1
-		}
-		x := tensor.FromSlice(data)
-		defer x.Close()
-		y, err := f.Call(context.Background(), x, x, x)
-		if err != nil {
-			return err
-		}
-		defer y.Close()
-		got, err := tensor.Slice[float32](y)
-		if err != nil {
-			return err
-		}
-		for _, v := range got {
-			if v != 2 || len(got) != n {
-				return errors.New("a wrong result")
-			}
-		}
-		return nil
-	}
 	kept := func(f *Func) (sizes []int64) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -45,7 +22,7 @@ func TestBoundedCode(t *testing.T) {
 	}
 	f := function(t, chain, "f", Options{MaxShapes: 2, Threads: 1})
 	for _, n := range []int{3, 4, 3, 5} {
-		if err := call(f, n); err != nil {
+		if err := callOnes(f, n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +33,7 @@ func TestBoundedCode(t *testing.T) {
 	for i := range 3 {
 		calls.Go(func() {
 			for k := range 6 {
-				if err := call(f, 3+(i+k)%3); err != nil {
+				if err := callOnes(f, 3+(i+k)%3); err != nil {
 					t.Error(err)
 				}
 			}
@@ -65,11 +42,79 @@ func TestBoundedCode(t *testing.T) {
 	calls.Wait()
 	f = function(t, chain, "f", Options{MaxCode: 1, Threads: 1})
 	for n := 3; n < 6; n++ {
-		if err := call(f, n); err != nil {
+		if err := callOnes(f, n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := kept(f); len(got) != 1 || got[0] != 5 || f.bytes != f.codes[0].exec.CodeBytes() || f.bytes == 0 {
 		t.Errorf("code for %v is kept, %d bytes", got, f.bytes)
 	}
+}
+
+// TestShapesThatChange: from some shape on there is one code for all that are new, and a shape that is called often
+// gets code of its own, while calls run.
+func TestShapesThatChange(t *testing.T) {
+	f := function(t, chain, "f", Options{Threads: 1})
+	const shapes = atOnce + 4
+	for n := 1; n <= shapes; n++ {
+		if err := callOnes(f, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := func() (own int) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, c := range f.codes {
+			if c.exec.CodeBytes() > 0 {
+				own++
+			}
+		}
+		return own
+	}
+	if n := own(); n != atOnce || f.anyShape == nil {
+		t.Fatalf("%d shapes have code of their own", n)
+	}
+	var calls sync.WaitGroup
+	for range 2 {
+		calls.Go(func() {
+			for k := 0; k < 2_000_000 && own() == atOnce; k++ {
+				if err := callOnes(f, shapes); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	calls.Wait()
+	if n := own(); n != atOnce+1 {
+		t.Errorf("%d shapes have code of their own, after many calls of one", n)
+	}
+	if err := callOnes(f, shapes); err != nil {
+		t.Error(err)
+	}
+}
+
+// callOnes calls f with n ones.
+func callOnes(f *Func, n int) error {
+	data := make([]float32, n)
+	for i := range data {
+		data[i] = 1
+	}
+	x := tensor.FromSlice(data)
+	defer x.Close()
+	y, err := f.Call(context.Background(), x, x, x)
+	if err != nil {
+		return err
+	}
+	defer y.Close()
+	got, err := tensor.Slice[float32](y)
+	if err != nil {
+		return err
+	}
+	for _, v := range got {
+		if v != 2 || len(got) != n {
+			return errors.New("a wrong result")
+		}
+	}
+	return nil
 }

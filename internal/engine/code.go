@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"healc/internal/backend"
-	"healc/internal/pipeline"
 	"healc/internal/until"
 	"healc/lang/types"
 	"healc/runtime"
@@ -20,6 +19,7 @@ type compiled struct {
 	exec    *runtime.Executable
 	dims    []int64    // what exec is called with: nothing where it is made for these shapes
 	uses    until.Uses // calls; exec is closed when they are over
+	general *general   // of code for any shape; nil: it is for these shapes
 }
 
 // code returns the machine code for the arguments, which are fit to be written where the function does so. It is in use
@@ -88,18 +88,8 @@ func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, 
 	if c := f.known(args); c != nil { // another call has compiled it meanwhile
 		return c, nil
 	}
-	c = &compiled{}
-	for _, t := range args {
-		c.dtypes = append(c.dtypes, t.DType)
-		c.shapes = append(c.shapes, t.Shape)
-		c.strides = append(c.strides, t.Strides)
-	}
-	if f.m.opts.Debug.AnyShape {
-		err = f.loadAnyShape(c, bind)
-	} else {
-		c.exec, err = f.m.load(f.compiler(), f.ir.Name, bind, args)
-	}
-	if err != nil {
+	c = newCompiled(args)
+	if err := f.load(c, args, bind); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
@@ -114,6 +104,16 @@ func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, 
 	f.last.Store(c)
 	f.bound()
 	return c, nil
+}
+
+func newCompiled(args []*tensor.Tensor) *compiled {
+	c := &compiled{}
+	for _, t := range args {
+		c.dtypes = append(c.dtypes, t.DType)
+		c.shapes = append(c.shapes, t.Shape)
+		c.strides = append(c.strides, t.Strides)
+	}
+	return c
 }
 
 // What Options.MaxShapes and MaxCode are where they say nothing.
@@ -135,24 +135,26 @@ func (f *Func) bound() {
 	for len(f.codes) > 1 && (len(f.codes) > shapes || f.bytes > code) {
 		c := f.codes[0]
 		f.codes = slices.Delete(f.codes, 0, 1)
-		f.bytes -= c.exec.CodeBytes()
-		c.uses.Stop(c.exec.Close)
+		f.retire(c)
 	}
 }
 
-// loadAnyShape completes c with the code of f for any shape, which is made once.
-func (f *Func) loadAnyShape(c *compiled, bind map[string]int64) (err error) {
-	if err := f.m.CheckPromise(f.ir.Name, bind); err != nil {
-		return err
+// retire ends code that is no longer among those of f, when its calls are over.
+func (f *Func) retire(c *compiled) {
+	f.bytes -= c.exec.CodeBytes()
+	f.leaving = slices.DeleteFunc(f.leaving, isClosed)
+	if ended := c.uses.Stop(c.exec.Close); !isClosed(ended) {
+		f.leaving = append(f.leaving, ended)
 	}
-	if f.anyShape == nil {
-		if f.anyShape, err = f.m.BuildAnyShape(f.ir.Name); err != nil {
-			return err
-		}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
-	c.dims = pipeline.AnyShapeDims(f.anyShape.Plan.Dims, bind, c.strides)
-	c.exec, err = f.m.executable(f.anyShape)
-	return err
 }
 
 // known is the code for arguments of these shapes and strides, whose use begins; nil where there is none yet.
@@ -181,12 +183,18 @@ func (f *Func) close() {
 		columns.close()
 	}
 	f.mu.Lock()
-	codes := f.codes
-	f.codes, f.bytes = nil, 0
+	for _, c := range f.codes {
+		f.retire(c)
+	}
+	leaving, anyShape := f.leaving, f.anyShape
+	f.codes, f.leaving, f.anyShape = nil, nil, nil
 	f.last.Store(nil)
 	f.mu.Unlock()
-	for _, c := range codes {
-		<-c.uses.Stop(c.exec.Close)
+	for _, ended := range leaving {
+		<-ended
+	}
+	if anyShape != nil {
+		anyShape.Close()
 	}
 }
 

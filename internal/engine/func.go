@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"healc/codegen"
 	"healc/internal/residency"
 	"healc/ir"
 	"healc/lang/types"
@@ -26,12 +25,17 @@ type Func struct {
 	met     atomic.Bool // the ranks have compared their inputs
 	columns *Func       // Note [Column-major results]; nil: not made
 
-	last     atomic.Pointer[compiled]
-	mu       sync.Mutex        // of codes and bytes
-	codes    []*compiled       // what was used last is the last
-	bytes    int64             // of their machine code
-	making   sync.Mutex        // held by who compiles
-	anyShape *codegen.Artifact // of Debug.AnyShape; nil: not made
+	last    atomic.Pointer[compiled]
+	mu      sync.Mutex        // of codes and bytes
+	codes   []*compiled       // what was used last is the last
+	bytes   int64             // of their machine code
+	making  sync.Mutex        // held by who compiles
+	leaving []<-chan struct{} // of code that is no longer among them, and has calls
+
+	anyShape *runtime.Executable // Note [Shapes that change]; nil: not made
+	sorts    int                 // of shapes and strides for which there was no code
+	took     atomic.Int64        // nanoseconds that the latest code for one shape took to compile
+	exactly  bool                // there is no code for any shape
 }
 
 // Module is where the function is compiled: that of the source, or for a gradient one with the gradient beside it.

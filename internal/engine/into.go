@@ -67,7 +67,7 @@ func (f *Func) runInto(ctx context.Context, out, args []*tensor.Tensor) error {
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits,
 		Cluster: f.m.opts.Cluster, Trace: f.m.opts.Trace}
-	defer c.uses.End()
+	defer f.ended(c, c.begun())
 	return c.exec.CallInto(env, c.dims, out, args...)
 }
 
