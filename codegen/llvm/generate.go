@@ -52,6 +52,9 @@ type Options struct {
 
 	Frames func(kernel string, bytes int64) // is told what arrays of a kernel take of the stack; nil for nobody
 
+	// Unwind gives functions unwind tables, so that debuggers and profilers see through the frames of kernels.
+	Unwind bool
+
 	// Shared has functions that the kernels of several modules for one processor call; nil: each module has its own.
 	Shared *Shared
 }
@@ -102,13 +105,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	for _, k := range here {
 		p.defineKernel(k)
 	}
-	if opts.Scheduled != "" {
-		for _, f := range m.M.Funcs {
-			if len(f.Blocks) > 0 {
-				f.FuncAttrs = append(f.FuncAttrs, lir.AttrPair{Key: "tune-cpu", Value: opts.Scheduled})
-			}
-		}
-	}
+	opts.mark(m.M)
 	if opts.Frames != nil {
 		p.tellFrames(opts.Frames, here)
 	}
@@ -116,6 +113,21 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 		m.Observer.Module(m.M)
 	}
 	return build.Text(m.M), nil
+}
+
+// mark gives the functions of a module the attributes that all of them have by the options.
+func (opts *Options) mark(m *lir.Module) {
+	for _, f := range m.Funcs {
+		if len(f.Blocks) == 0 {
+			continue
+		}
+		if opts.Scheduled != "" {
+			f.FuncAttrs = append(f.FuncAttrs, lir.AttrPair{Key: "tune-cpu", Value: opts.Scheduled})
+		}
+		if opts.Unwind {
+			f.FuncAttrs = append(f.FuncAttrs, enum.FuncAttrUwtable)
+		}
+	}
 }
 
 // program is a module with the decisions about its kernels.

@@ -55,6 +55,7 @@ func (s *Shared) Prepare(t codegen.Target, opts Options) (texts []*Prepared, fra
 		for _, f := range p.M.Funcs {
 			frames += arrays(f)
 		}
+		opts.mark(p.M)
 		texts = append(texts, &Prepared{km: p.Km, target: t, opts: opts, text: build.Text(p.M)})
 	}
 	return texts, frames

@@ -72,7 +72,7 @@ func (l *Library) variants() []*variant {
 	return all
 }
 
-// symbol is the name of the code of a kernel at a level, by its number. It has the name of the library, so that the
+// symbol is the name of the code of a kernel at a level. It has the name of the library, so that the
 // objects of two can be linked into one program.
 func (w *writer) symbol(v *variant, k *kernel.Kernel, level int) string {
 	of, shared := v.same[k.Name]
@@ -82,12 +82,24 @@ func (w *writer) symbol(v *variant, k *kernel.Kernel, level int) string {
 	for !of.v.own[level][of.name] {
 		level = below(w.levels, level)
 	}
-	return of.v.prefix(w.prefix, level) + of.name
+	return of.v.prefix(w.prefix, w.levels[level]) + of.name
 }
 
-// prefix is what the names of the kernels of a variant begin with at a level.
-func (v *variant) prefix(library string, level int) string {
-	return fmt.Sprintf("heal.%s.%s.%d.%d.", library, v.entry.Name, v.number, level)
+// prefix is what the names of the kernels of a variant begin with at a level, such as heal.lib.softmax.avx512. or
+// heal.lib.softmax.strided.avx512. for arguments of any strides: profilers and debuggers show it.
+func (v *variant) prefix(library string, level Level) string {
+	parts := []string{"heal", library, v.entry.Name}
+	switch {
+	case v.entry.Ranks != nil:
+		r := v.entry.Ranks[v.number]
+		parts = append(parts, fmt.Sprintf("rank%dof%d", r.Rank, r.Size))
+	case v.number > 0:
+		parts = append(parts, "strided")
+	}
+	if level.Name != "" {
+		parts = append(parts, level.Name)
+	}
+	return strings.Join(parts, ".") + "."
 }
 
 // base is what the names of the functions of a variant begin with.
@@ -148,7 +160,8 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 			if k > 0 && len(elsewhere) == len(v.km.Kernels) {
 				continue
 			}
-			opts := llvm.Options{Prefix: v.prefix(l.Prefix, k), Took: took, Tuned: v.tuned, Elsewhere: elsewhere,
+			opts := llvm.Options{Prefix: v.prefix(l.Prefix, level), Took: took, Tuned: v.tuned, Elsewhere: elsewhere,
+				Unwind: true,
 				Frames: func(kernel string, bytes int64) { v.frames[kernel] = max(v.frames[kernel], bytes) }}
 			if len(v.tuned) == 0 { // else numbers may differ
 				opts.Shared = shared[k]
@@ -168,7 +181,8 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 	}
 	most := int64(0) // of the stack for what is shared
 	for k, level := range levels {
-		called, frames := shared[k].Prepare(level.target(l.Target), level.options(llvm.Options{Took: took}))
+		opts := level.options(llvm.Options{Took: took, Unwind: true})
+		called, frames := shared[k].Prepare(level.target(l.Target), opts)
 		texts, most = append(texts, called), max(most, frames)
 	}
 	for _, v := range all {
