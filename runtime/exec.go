@@ -17,6 +17,7 @@ import (
 	"healc/runtime/cluster"
 	"healc/runtime/collective"
 	"healc/runtime/device"
+	"healc/runtime/jitinfo"
 	"healc/runtime/memory"
 	"healc/runtime/objload"
 	"healc/runtime/pool"
@@ -30,6 +31,7 @@ import (
 type Executable struct {
 	plan   *abi.Program
 	images []*objload.Image
+	forget []func() // of what profilers and debuggers were told about them
 	fns    map[string]kernelCode
 	data   []*memory.Storage // constant buffers of all functions
 
@@ -151,8 +153,12 @@ var ErrClosed = errors.New("its module is closed")
 // Load makes a program ready to run. objects are the ELF objects with its kernels.
 func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 	x := &Executable{plan: plan, fns: map[string]kernelCode{}}
+	to, err := jitinfo.Default()
+	if err != nil {
+		return nil, err
+	}
 	for _, object := range objects {
-		img, err := objload.Load(object, objload.Options{})
+		img, err := objload.Load(object, objload.Options{Inspect: to != nil})
 		if err != nil {
 			x.Close()
 			if errors.Is(err, syscall.ENOMEM) { // also where the system has no more maps for the process
@@ -161,6 +167,14 @@ func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 			return nil, err
 		}
 		x.images = append(x.images, img)
+		if to != nil {
+			forget, err := to.Loaded(described(plan, img))
+			if err != nil {
+				x.Close()
+				return nil, err
+			}
+			x.forget = append(x.forget, forget)
+		}
 	}
 	for _, f := range plan.Funcs {
 		if err := x.prepare(f.Steps); err != nil {
@@ -169,6 +183,16 @@ func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 		}
 	}
 	return x, nil
+}
+
+// described is what profilers and debuggers are told about code: heal.FUNCTION.KERNEL, as in libraries.
+func described(plan *abi.Program, img *objload.Image) jitinfo.Code {
+	code := jitinfo.Code{File: img.File()}
+	for _, f := range img.Functions() {
+		name := "heal." + plan.Funcs[0].Name + "." + f.Name
+		code.Functions = append(code.Functions, jitinfo.Function{Name: name, Addr: f.Addr, Size: f.Size})
+	}
+	return code
 }
 
 // prepare finds the kernels that steps launch.
@@ -240,6 +264,10 @@ func (x *Executable) Close() {
 func (x *Executable) free() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	for _, forget := range x.forget {
+		forget()
+	}
+	x.forget = nil
 	for _, img := range x.images {
 		img.Close()
 	}

@@ -137,10 +137,11 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
 	{"runtime/checkpoint",
 		"lang/types runtime/cluster runtime/collective runtime/exchange runtime/tensor runtime/tensorfile"},
+	{"runtime/jitinfo", ""},
 	{"runtime",
 		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/checkpoint runtime/cluster " +
-			"runtime/collective runtime/device runtime/exchange runtime/memory runtime/objload runtime/pool " +
-			"runtime/tensor runtime/tensorfile runtime/trace internal/until"},
+			"runtime/collective runtime/device runtime/exchange runtime/jitinfo runtime/memory runtime/objload " +
+			"runtime/pool runtime/tensor runtime/tensorfile runtime/trace internal/until"},
 	{"runtime/trace", ""},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
@@ -154,7 +155,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/interpio", "lang/types ir runtime runtime/checkpoint runtime/tensor"},
 	{"internal/backend", "codegen codegen/gpu runtime/memory runtime/device/..."},
 	{"internal/residency", "leaves lang/check/tree ir ir/ops ir/kernel runtime runtime/memory runtime/tensor"},
-	{"internal/sandbox", ""},
+	{"internal/sandbox", "runtime/jitinfo"},
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/check lang/check/tree " +
 		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +

@@ -219,7 +219,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		return nil, "", err
 	}
 	opts := llvm.Options{Tuned: sets, Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
-		Reschedule: debug.Reschedule, Observer: debug.Observer, Memo: debug.Memo}
+		Reschedule: debug.Reschedule, Observer: debug.Observer, Memo: debug.Memo, Unwind: true}
 	kept := m.opts.Cache
 	if debug.seen() {
 		kept = nil

@@ -12,6 +12,8 @@ import (
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"golang.org/x/sys/unix"
+
+	"healc/runtime/jitinfo"
 )
 
 // The variables by which the process that starts the child tells it what to give up: the rules, and the step.
@@ -46,6 +48,7 @@ func Command(r Rules, args ...string) (*exec.Cmd, error) {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
 		switch {
+		case name == jitinfo.Variable: // its files are outside
 		case strings.HasPrefix(name, "HEAL_") && !strings.HasPrefix(name, "HEAL_SANDBOX_"),
 			name == "TERM", name == "NO_COLOR", name == "COLUMNS":
 			c.Env = append(c.Env, v)

@@ -11,6 +11,6 @@
 //
 // A kernel that runs can be stopped from outside, at no cost to its code (Note [Stopping]).
 //
-// It never links several objects, registers no unwind tables, and runs no constructors. Thread-local
-// variables, common symbols and IFUNCs are refused. Of the project it imports runtime/abi alone.
+// It never links several objects, registers no unwind tables (Options.Inspect keeps what others want for that),
+// and runs no constructors. Thread-local variables, common symbols and IFUNCs are refused.
 package objload

@@ -45,7 +45,7 @@ func outside(name string) (uintptr, error) {
 
 // linkAt does what Load does, up to the image in memory.
 func linkAt(obj []byte, base uint64) (*layout, error) {
-	o, err := parse(obj)
+	o, err := parse(obj, false)
 	if err != nil {
 		return nil, err
 	}

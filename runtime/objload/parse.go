@@ -48,6 +48,8 @@ type section struct {
 	size  uint64
 	data  []byte // size bytes, or nil for zeros
 	offs  uint64 // place in the image; set by newLayout
+
+	number int // in the file
 }
 
 // group is the protection that a section's memory needs; an image holds the groups in this order.
@@ -77,6 +79,8 @@ type symbol struct {
 	place   place
 	section *section // when inSection
 	value   uint64   // offset in section, or the absolute value
+	size    uint64   // as the object has it
+	code    bool     // a function
 	local   bool     // not visible outside the object
 	weak    bool     // may stay undefined, then its address is 0
 }
@@ -98,11 +102,12 @@ type parser struct {
 	strings []byte     // section names
 	byIndex []*section // by section number, nil when not loaded
 	object  *object
+	unwind  bool
 }
 
-// parse checks file and reads its tables.
-func parse(file []byte) (*object, error) {
-	p := &parser{file: file, object: &object{}}
+// parse checks file and reads its tables; unwind says whether unwind tables are loaded, too.
+func parse(file []byte, unwind bool) (*object, error) {
+	p := &parser{file: file, object: &object{}, unwind: unwind}
 	for _, step := range []func() error{p.readHeader, p.readSections, p.readSymbols, p.readRelocs} {
 		if err := step(); err != nil {
 			return nil, err
@@ -192,9 +197,12 @@ func (p *parser) readSections() error {
 			return err
 		}
 		if string(name) == ".eh_frame" {
-			continue
+			if !p.unwind {
+				continue
+			}
+			kind = elf.SHT_PROGBITS // x86-64 has a type of its own for it
 		}
-		s := &section{name: name, align: max(h.Addralign, 1), size: h.Size}
+		s := &section{name: name, align: max(h.Addralign, 1), size: h.Size, number: i}
 		switch {
 		case kind != elf.SHT_PROGBITS && kind != elf.SHT_NOBITS:
 			return errorf("unsupported section %q of type %v", name, kind)
@@ -275,7 +283,7 @@ func (p *parser) symbol(b, names []byte) (symbol, error) {
 		return symbol{}, err
 	}
 	s := symbol{name: name, value: le.Uint64(b[8:]), local: elf.ST_BIND(info) == elf.STB_LOCAL,
-		weak: elf.ST_BIND(info) == elf.STB_WEAK}
+		weak: elf.ST_BIND(info) == elf.STB_WEAK, size: le.Uint64(b[16:]), code: elf.ST_TYPE(info) == elf.STT_FUNC}
 	switch {
 	case index == elf.SHN_UNDEF:
 		s.place = undefined

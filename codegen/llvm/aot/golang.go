@@ -99,7 +99,8 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 			if !made[i] {
 				continue
 			}
-			text, err := llvm.Prepare(km, level.target(l.Target), level.options(llvm.Options{Took: took, Tuned: sets}))
+			text, err := llvm.Prepare(km, level.target(l.Target), level.options(llvm.Options{Took: took, Tuned: sets,
+				Unwind: true}))
 			if err != nil {
 				return code, err
 			}

@@ -1,0 +1,93 @@
+//go:build linux
+
+package jitinfo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"syscall"
+	"unsafe"
+)
+
+// Note [Jitdump]
+//
+// The form is that of tools/perf/Documentation/jitdump-specification.txt in the sources of Linux. perf record writes
+// down that the process has mapped the file, executable; so perf inject --jit finds it, and makes an ELF file of each
+// function. Times are those of CLOCK_MONOTONIC, for perf record -k mono.
+
+// dump is a jitdump file.
+type dump struct {
+	file  *os.File
+	index uint64 // of the next function
+}
+
+const (
+	dumpMagic   = 0x4a695444 // "JiTD" in the order of bytes of the machine
+	dumpVersion = 1
+	dumpHeader  = 40
+	codeLoad    = 0  // the kind of a record
+	loadHeader  = 56 // of such a record, before the name
+)
+
+// elfMachine are the numbers of processors in ELF files.
+var elfMachine = map[string]uint32{"amd64": 62, "arm64": 183}
+
+// newDump begins a file in a folder.
+func newDump(folder string) (*dump, error) {
+	file, err := create(filepath.Join(folder, fmt.Sprintf("jit-%d.dump", os.Getpid())))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	for _, x := range []any{uint32(dumpMagic), uint32(dumpVersion), uint32(dumpHeader), elfMachine[goruntime.GOARCH],
+		uint32(0), uint32(os.Getpid()), monotonic(), uint64(0)} {
+		write(&b, x)
+	}
+	if _, err := file.Write(b.Bytes()); err != nil {
+		file.Close()
+		return nil, err
+	}
+	// The mapping stays as long as the process: it is the mark that perf looks for.
+	if _, err := syscall.Mmap(int(file.Fd()), 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_EXEC,
+		syscall.MAP_PRIVATE); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s cannot be mapped executable, which perf looks for: %w", file.Name(), err)
+	}
+	return &dump{file: file}, nil
+}
+
+// loaded writes one record for each function.
+func (d *dump) loaded(functions []Function) error {
+	var b bytes.Buffer
+	for _, f := range functions {
+		size := loadHeader + len(f.Name) + 1 + int(f.Size)
+		for _, x := range []any{uint32(codeLoad), uint32(size), monotonic(), uint32(os.Getpid()),
+			uint32(syscall.Gettid()), uint64(f.Addr), uint64(f.Addr), uint64(f.Size), d.index} {
+			write(&b, x)
+		}
+		b.WriteString(f.Name)
+		b.WriteByte(0)
+		b.Write(f.machineCode())
+		d.index++
+	}
+	_, err := d.file.Write(b.Bytes())
+	return err
+}
+
+func write(b *bytes.Buffer, x any) {
+	if err := binary.Write(b, binary.NativeEndian, x); err != nil {
+		panic("BUG: " + err.Error()) // a number of a size that is not fixed
+	}
+}
+
+// monotonic is the time by CLOCK_MONOTONIC, in nanoseconds.
+func monotonic() uint64 {
+	const clockMonotonic = 1
+	var t syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&t)), 0)
+	return uint64(t.Nano())
+}

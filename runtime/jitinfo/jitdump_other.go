@@ -1,0 +1,11 @@
+//go:build !linux
+
+package jitinfo
+
+import "errors"
+
+type dump struct{}
+
+func newDump(string) (*dump, error) { return nil, errors.New("unsupported on this system") }
+
+func (*dump) loaded([]Function) error { return nil }
