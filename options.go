@@ -63,6 +63,15 @@ type Options struct {
 	// interpreter records nothing, and a module in a Sandbox is recorded by none.
 	Trace *Trace
 
+	// Counts adds up calls and kernels, their time and bytes. On a device it counts whole calls, and on the
+	// interpreter nothing. nil is nothing. A module in a Sandbox has neither Counts nor Labels.
+	Counts *Counts
+
+	// Labels gives the goroutines that run kernels the labels heal_function and heal_kernel, which CPU profiles of Go
+	// (runtime/pprof) can be divided by. Traces of Go (runtime/trace) have a region for each call and each kernel
+	// without it.
+	Labels bool
+
 	// AllowImport are folders from which a program may import beside its own, which is that of the file that is
 	// compiled; neither `..` nor links lead elsewhere. Links are not looked at where ReadFile is given.
 	AllowImport []string
@@ -83,7 +92,8 @@ func (o Options) engine() (engine.Options, error) {
 		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
 		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory},
 		MaxShapes: o.MaxShapes, MaxCode: o.MaxCode,
-		Tuned: file, RequireTuned: o.RequireTuned, Cluster: o.Cluster, Trace: o.Trace}, nil
+		Tuned: file, RequireTuned: o.RequireTuned, Cluster: o.Cluster, Trace: o.Trace,
+		Counts: o.Counts, Labels: o.Labels}, nil
 }
 
 // Trace records what programs do: calls, their kernels, the pieces of these on threads. Write writes it as Chrome's
@@ -92,6 +102,16 @@ type Trace = trace.Recorder
 
 // NewTrace starts to record.
 func NewTrace() *Trace { return trace.New() }
+
+// Counts adds up what programs do, for monitoring: it is a Var of package expvar, and All gives each number. Several
+// modules, and calls at once, may have the same one.
+type Counts = trace.Counts
+
+// Count is what is known about a function, or about one of its kernels.
+type Count = trace.Count
+
+// NewCounts has counted nothing yet.
+func NewCounts() *Counts { return trace.NewCounts() }
 
 // The backends, which give the same bits.
 const (

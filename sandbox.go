@@ -56,6 +56,7 @@ func init() { serve.Enter() }
 var (
 	errSandboxDevice     = errors.New("Options.Sandbox and Options.Device do not go together: a sandbox has no devices")
 	errSandboxTrace      = errors.New("Options.Sandbox and Options.Trace do not go together: it is another process")
+	errSandboxCounts     = errors.New("Options.Sandbox goes with no Options.Counts and Labels: it is another process")
 	errSandboxCluster    = errors.New("Options.Sandbox and Options.Cluster do not go together: a sandbox has no ranks")
 	errSandboxTranscript = errors.New("Options.Sandbox is for programs: a transcript has no sandbox")
 )
@@ -67,6 +68,9 @@ func compileSandboxed(file *diag.File, opts Options) (*Module, error) {
 	}
 	if opts.Trace != nil {
 		return nil, errSandboxTrace
+	}
+	if opts.Counts != nil || opts.Labels {
+		return nil, errSandboxCounts
 	}
 	if cluster.Many(opts.Cluster) {
 		return nil, errSandboxCluster

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"healc/lang/types"
@@ -108,6 +107,12 @@ type Env struct {
 	Places []types.Place
 	// Trace records the steps of the call. On a device each is waited for, so that it has its time. nil: nothing does.
 	Trace *trace.Recorder
+	// Counts adds up calls and kernels; on a device calls alone. nil: nothing does.
+	Counts *trace.Counts
+	// Labels gives the goroutines that run kernels the labels heal_function and heal_kernel (runtime/pprof).
+	Labels bool
+
+	outside context.Context // Ctx as the caller gave it
 }
 
 // complete gives the fields that are not set their meaning. A context that cannot end is none.
@@ -115,6 +120,7 @@ func (env *Env) complete() {
 	if env.System == nil {
 		env.System = OS{}
 	}
+	env.outside = env.Ctx
 	if env.Ctx != nil && env.Ctx.Done() == nil {
 		env.Ctx = nil
 	}
@@ -395,13 +401,13 @@ func (f *boundFunc) run(x *Executable, env *Env, b *binding, args []*tensor.Tens
 }
 
 // execute runs the steps of the function that the outside calls. The tensors of the call have so many bytes.
-func (fr *frame) execute(x *Executable, env *Env, b *binding, bytes int64) error {
+func (fr *frame) execute(x *Executable, env *Env, b *binding, bytes int64) (err error) {
 	r := &fr.run
 	r.x, r.env, r.b, r.bytes, r.begun, r.half = x, *env, b, bytes, 0, halfDone{}
-	if r.trace = beginTrace(env.Trace); r.trace != nil {
-		defer r.trace.end(fr.f, time.Now())
+	if r.trace = beginTrace(env, fr.f); r.trace != nil {
+		defer r.trace.end(&err)
 	}
-	err := r.finish(r.do(fr, fr.f.steps, 0))
+	err = r.finish(r.do(fr, fr.f.steps, 0))
 	if failure, ok := err.(*RuntimeError); ok {
 		failure.Step = r.begun
 	}

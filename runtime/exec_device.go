@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	goruntime "runtime"
-	"time"
 
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -162,7 +161,7 @@ type deviceRun struct {
 }
 
 // callOn is Call on a device.
-func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*tensor.Tensor, err error) {
 	f := b.funcs[0]
 	if err := f.check(args); err != nil {
 		return nil, err
@@ -185,10 +184,10 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) ([]*tens
 		return nil, stopped(env, err)
 	}
 	r := &deviceRun{run: run{x: x, env: env, b: b, bytes: bytes}, d: x.dev, q: q}
-	if r.trace = beginTrace(env.Trace); r.trace != nil {
-		defer r.trace.end(f, time.Now())
+	if r.trace = beginTrace(&env, f); r.trace != nil {
+		defer func() { r.trace.end(&err) }()
 	}
-	out, err := r.whole(f, args)
+	out, err = r.whole(f, args)
 	if ended := Ended(env.Ctx); err == nil && ended != nil {
 		for _, t := range out {
 			t.Close()
@@ -310,7 +309,7 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 		}
 		var err error
 		switch {
-		case r.trace != nil:
+		case r.trace.records():
 			err = r.trace.step(s, r.b.funcs, func() error {
 				if err := r.step(fr, s, depth); err != nil {
 					return err

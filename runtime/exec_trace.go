@@ -1,16 +1,27 @@
 package runtime
 
 import (
+	"context"
+	"runtime/pprof"
+	gotrace "runtime/trace"
 	"time"
 
 	"healc/runtime/abi"
 	"healc/runtime/trace"
 )
 
-// traced is a call that is recorded: its steps lie within it, on a track of their own.
+// traced is a call that is watched: it is recorded, its steps within it, on a track of their own; it is counted; it has
+// regions in a trace of Go; or labels in profiles of Go.
 type traced struct {
 	*trace.Recorder
-	track int
+	track   int
+	counts  *trace.Counts
+	regions bool
+	labels  bool
+	outside context.Context // of the call, with the labels of the caller
+	f       string
+	start   time.Time
+	region  *gotrace.Region
 }
 
 // kinds of tracks
@@ -19,29 +30,82 @@ const (
 	threadTrack = "thread"
 )
 
-// beginTrace is nil where nothing is recorded.
-func beginTrace(to *trace.Recorder) *traced {
-	if to == nil {
+// beginTrace is nil where nobody watches.
+func beginTrace(env *Env, f *boundFunc) *traced {
+	if env.Trace == nil && env.Counts == nil && !env.Labels && !gotrace.IsEnabled() {
 		return nil
 	}
-	return &traced{to, to.Take(callTrack)}
+	t := &traced{Recorder: env.Trace, counts: env.Counts, regions: gotrace.IsEnabled(), labels: env.Labels,
+		outside: env.outside, f: f.def.Name, start: time.Now()}
+	if t.outside == nil {
+		t.outside = context.Background()
+	}
+	if t.Recorder != nil {
+		t.track = t.Take(callTrack)
+	}
+	if t.regions {
+		t.region = gotrace.StartRegion(t.outside, "heal."+t.f)
+	}
+	if t.labels {
+		pprof.SetGoroutineLabels(t.label(""))
+	}
+	return t
 }
 
-// end ends what began a call of f at start.
-func (t *traced) end(f *boundFunc, start time.Time) {
+// label is the context of the call with the labels of one of its kernels, "" for what is around them.
+func (t *traced) label(kernel string) context.Context {
+	labels := pprof.Labels("heal_function", t.f)
+	if kernel != "" {
+		labels = pprof.Labels("heal_function", t.f, "heal_kernel", kernel)
+	}
+	return pprof.WithLabels(t.outside, labels)
+}
+
+// records reports that each step is recorded: on a device it is waited for then.
+func (t *traced) records() bool { return t != nil && t.Recorder != nil }
+
+// end ends the call.
+func (t *traced) end(err *error) {
 	if t == nil {
 		return
 	}
-	t.Since(start, t.track, "call", f.def.Name)
-	t.Give(callTrack, t.track)
+	if t.labels {
+		pprof.SetGoroutineLabels(t.outside)
+	}
+	if t.region != nil {
+		t.region.End()
+	}
+	if t.counts != nil {
+		t.counts.Add(t.f, "", time.Since(t.start), 0, 0, *err != nil)
+	}
+	if t.Recorder != nil {
+		t.Since(t.start, t.track, "call", t.f)
+		t.Give(callTrack, t.track)
+	}
 }
 
-// step does a step and records it.
+// step does a step that is watched.
 func (t *traced) step(s *boundStep, names []*boundFunc, do func() error) error {
+	launch := s.def.Launch
+	if t.Recorder == nil && launch == nil {
+		return do()
+	}
+	if launch != nil && t.labels {
+		pprof.SetGoroutineLabels(t.label(launch.Kernel))
+		defer pprof.SetGoroutineLabels(t.label(""))
+	}
+	if launch != nil && t.regions {
+		defer gotrace.StartRegion(t.outside, "heal."+t.f+"."+launch.Kernel).End()
+	}
 	start := time.Now()
 	err := do()
-	category, name, numbers := about(s, names)
-	t.Since(start, t.track, category, name, numbers...)
+	if launch != nil && t.counts != nil {
+		t.counts.Add(t.f, launch.Kernel, time.Since(start), s.outer*launch.Bytes, s.outer*launch.Work, err != nil)
+	}
+	if t.Recorder != nil {
+		category, name, numbers := about(s, names)
+		t.Since(start, t.track, category, name, numbers...)
+	}
 	return err
 }
 
@@ -71,9 +135,25 @@ func about(s *boundStep, names []*boundFunc) (category, name string, numbers []t
 	return "check", abi.KindRequire, nil
 }
 
-// piece is f, a piece of a kernel that threads run, recorded on a track of its own.
+// piece is f, a piece of a kernel that threads run, watched. A thread of the pool has no labels behind it; the one of
+// the call gets its own again when the step ends.
 func (t *traced) piece(kernel string, f func(begin, end int64)) func(begin, end int64) {
+	if t.Recorder == nil && !t.labels {
+		return f
+	}
+	var labels context.Context
+	if t.labels {
+		labels = t.label(kernel)
+	}
 	return func(begin, end int64) {
+		if labels != nil {
+			pprof.SetGoroutineLabels(labels)
+			defer pprof.SetGoroutineLabels(context.Background())
+		}
+		if t.Recorder == nil {
+			f(begin, end)
+			return
+		}
 		track, start := t.Take(threadTrack), time.Now()
 		f(begin, end)
 		t.Since(start, track, "piece", kernel, trace.Number{Name: "begin", Value: begin},

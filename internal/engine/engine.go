@@ -53,7 +53,9 @@ type Options struct {
 	Checkpoints *pipeline.Checkpoints // whose loops keep their states; nil: none do
 	Checkpoint  *checkpoint.File      // where
 
-	Trace *trace.Recorder // records the steps of calls; nil for nobody
+	Trace  *trace.Recorder // records the steps of calls; nil for nobody
+	Counts *trace.Counts   // adds them up; nil for nobody
+	Labels bool            // labels goroutines for profiles of Go
 
 	MaxShapes int   // for how many shapes a function keeps code; 0 is 256
 	MaxCode   int64 // bytes of that code; 0 is 64 MiB

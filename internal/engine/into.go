@@ -66,7 +66,8 @@ func (f *Func) runInto(ctx context.Context, out, args []*tensor.Tensor) error {
 		return err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits,
-		Cluster: f.m.opts.Cluster, Trace: f.m.opts.Trace}
+		Cluster: f.m.opts.Cluster, Trace: f.m.opts.Trace,
+		Counts: f.m.opts.Counts, Labels: f.m.opts.Labels}
 	defer f.ended(c, c.begun())
 	return c.exec.CallInto(env, c.dims, out, args...)
 }

@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"context"
+	"expvar"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	heal "healc"
@@ -24,6 +26,9 @@ func TestReadmeCode(t *testing.T) {
 		t.Error(err)
 	}
 	if err := readmeTraining(t); err != nil {
+		t.Fatal(err)
+	}
+	if err := counting(t, "fn twice[N](x: f32[N]) -> f32[N] = x * 2.0"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -48,6 +53,40 @@ func readmeCode(t *testing.T) error {
 		t.Errorf("twice 1, 2, 3 is %v", v)
 	}
 	return err
+}
+
+// counting publishes what calls take.
+func counting(t *testing.T, source string) error {
+	counts := heal.NewCounts()
+	m, err := heal.Compile(source, heal.Options{Counts: counts})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	var shown expvar.Var = counts // JSON; expvar.Publish("heal", shown) puts it at /debug/vars
+	report := func(set func(metric, function, kernel string, value float64)) {
+		for n := range counts.All() { // for a collector of Prometheus, say
+			set("calls", n.Function, n.Kernel, float64(n.Calls))
+			set("seconds", n.Function, n.Kernel, n.Time.Seconds())
+			set("bytes", n.Function, n.Kernel, float64(n.Bytes))
+		}
+	}
+	f, err := m.Func("twice")
+	if err != nil {
+		return err
+	}
+	y, err := f.Call(context.Background(), heal.FromSlice(make([]float32, 1000)))
+	if err != nil {
+		return err
+	}
+	defer y.Close()
+	got := map[string]float64{}
+	report(func(metric, function, kernel string, value float64) { got[metric+" "+function+" "+kernel] += value })
+	if got["calls twice "] != 1 || got["seconds twice "] <= 0 || got["calls twice k0_twice"] != 1 ||
+		got["bytes twice k0_twice"] != 8000 || !strings.Contains(shown.String(), `"kernel":"k0_twice"`) {
+		t.Errorf("%v", got)
+	}
+	return nil
 }
 
 // readmeTraining fits the line 2x + 1.
