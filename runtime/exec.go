@@ -112,6 +112,9 @@ type Env struct {
 	// Labels gives the goroutines that run kernels the labels heal_function and heal_kernel (runtime/pprof).
 	Labels bool
 
+	// Now is told what the call is at, where it runs on the host; nil for nobody.
+	Now *trace.Now
+
 	outside context.Context // Ctx as the caller gave it
 }
 
@@ -451,6 +454,9 @@ func (r *run) step(fr *frame, s *boundStep, due bool, depth int) (err error) {
 	case due:
 		err = r.around(fr, s)
 	case s.code.fn != 0:
+		if r.env.Now != nil {
+			r.env.Now.Begin(&s.def.Launch.Kernel)
+		}
 		err = r.launch(fr, s)
 	case s.def.Host != nil:
 		err = r.host(fr, s)

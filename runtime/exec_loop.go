@@ -5,7 +5,15 @@ package runtime
 func (r *run) loop(fr *frame, s *boundStep, depth int) error {
 	l := s.def.Loop
 	count := *(*int32)(fr.ptrs[l.Count])
+	now := r.env.Now
+	if now != nil {
+		now.Loop(int64(count))
+		defer now.End()
+	}
 	for i := int32(0); i < count; i++ {
+		if now != nil {
+			now.Step(int64(i))
+		}
 		if l.Index >= 0 {
 			*(*int32)(fr.ptrs[l.Index]) = i
 		}

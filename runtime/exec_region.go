@@ -40,6 +40,14 @@ func (r *run) region(fr *frame, s *boundStep, part span, bufs *unsafe.Pointer, d
 	if r.trace != nil {
 		piece = r.trace.piece(g.def.Kernel, piece)
 	}
+	if now := r.env.Now; now != nil {
+		now.Share(n)
+		whole := piece
+		piece = func(begin, end int64) {
+			whole(begin, end)
+			now.Did(end - begin)
+		}
+	}
 	if err := r.env.Pool.Run(n, r.env.Pool.Grain(s.grain), s.align, n >= s.rouse, piece); err != nil {
 		return err
 	}

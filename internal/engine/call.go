@@ -83,7 +83,7 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
 		Limits: f.m.opts.Limits, Cluster: f.m.opts.Cluster, Checkpoint: f.m.opts.Checkpoint,
-		Trace: f.m.opts.Trace, Counts: f.m.opts.Counts, Labels: f.m.opts.Labels}
+		Trace: f.m.opts.Trace, Counts: f.m.opts.Counts, Labels: f.m.opts.Labels, Now: f.m.opts.Now}
 	defer f.ended(c, c.begun())
 	return c.exec.Call(env, c.dims, args...)
 }

@@ -56,6 +56,7 @@ type Options struct {
 	Trace  *trace.Recorder // records the steps of calls; nil for nobody
 	Counts *trace.Counts   // adds them up; nil for nobody
 	Labels bool            // labels goroutines for profiles of Go
+	Now    *trace.Now      // is told what a call is at, one at a time; nil for nobody
 
 	MaxShapes int   // for how many shapes a function keeps code; 0 is 256
 	MaxCode   int64 // bytes of that code; 0 is 64 MiB

@@ -111,9 +111,7 @@ func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.
 	if err := flags.apply(path, &b.Job.Opts); err != nil {
 		return nil, err
 	}
-	if a.errTerminal {
-		b.Progress = func(done float64) { fmt.Fprintf(a.err, "%smeasuring %3.0f%%", clearLine, 100*done) }
-		defer fmt.Fprint(a.err, clearLine)
-	}
+	b.Progress = func(done float64) { a.line.Say("measuring %3.0f%%", 100*done) }
+	defer a.line.Done()
 	return b.Run(c.Context())
 }

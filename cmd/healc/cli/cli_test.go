@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/progress"
 	"healc/codegen"
 	"healc/lang/diag"
 	"healc/passes"
@@ -159,7 +160,7 @@ func TestProgress(t *testing.T) {
 	if code := run([]string{"test", "--backend", "interp", dir}, a); code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, out, stderr)
 	}
-	if text := stderr.String(); !strings.Contains(text, clearLine+"1/1 ") || !strings.HasSuffix(text, clearLine) {
+	if text := stderr.String(); !strings.Contains(text, "0s 1/1 ") || !strings.HasSuffix(text, progress.ClearLine) {
 		t.Errorf("progress is %q", text)
 	}
 	if !strings.HasPrefix(out.String(), "1 passed, 0 failed, 0 skipped") {

@@ -9,6 +9,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/progress"
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/internal/backend"
@@ -200,10 +201,12 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if emit == "" {
 		return e.Passes()
 	}
+	stage := &progress.Stage{}
+	e.Opts.Debug.Timer = &pipeline.Timer{Each: stage.Begin}
 	if flags.time {
-		e.Opts.Debug.Timer = &pipeline.Timer{}
 		defer e.Opts.Debug.Timer.Print(a.err)
 	}
+	defer a.line.Show(stage.Compiling)()
 	for i, kind := range kinds {
 		if err := a.emit(e, kind, out.files[i]); err != nil {
 			return err

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/progress"
 	"healc/cmd/healc/ranks"
 	"healc/internal/engine"
 	"healc/internal/sandbox"
@@ -33,7 +35,8 @@ const (
 
 // Main runs healc with the arguments of the process and returns the exit code.
 func Main() int {
-	a := &app{in: os.Stdin, out: newOutput(os.Stdout), err: os.Stderr, errTerminal: isTerminal(os.Stderr)}
+	a := &app{in: os.Stdin, out: newOutput(os.Stdout), err: os.Stderr, errTerminal: isTerminal(os.Stderr),
+		soon: progress.After}
 	if err := sandbox.Enter(); err != nil {
 		a.diagnostic(&diag.Diagnostic{Message: "cannot make the sandbox: " + err.Error()})
 		return exitRuntime
@@ -59,7 +62,10 @@ type app struct {
 	out         *output
 	err         io.Writer
 	errTerminal bool
-	color       string // the flag --color
+	color       string         // the flag --color
+	progress    string         // the flag --progress
+	line        *progress.Line // nil for none
+	soon        time.Duration  // after which it shows something
 
 	file   *diag.File     // the source that was read last, for the dump of a bug
 	module *engine.Module // what became of it
@@ -77,6 +83,7 @@ func (exitCode) Error() string { return "" }
 // run executes one command line. Whatever panics below it is a bug in healc.
 func run(args []string, a *app) (code int) {
 	defer func() {
+		a.line.Done()
 		if p := recover(); p != nil {
 			bug := driver.Recovered(p)
 			if a.rank == nil {
@@ -175,14 +182,24 @@ func (a *app) bareRoot() *cobra.Command {
 	root.SetErr(a.err)
 	root.SetIn(a.in)
 	root.PersistentFlags().StringVar(&a.color, "color", "auto", "colours in messages: auto, always or never")
+	root.PersistentFlags().StringVar(&a.progress, "progress", "auto",
+		"what takes long says what it is at: auto (on a terminal) or never")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		switch a.color {
 		case "auto", "always", "never":
-			return nil
+		default:
+			bad := a.color
+			a.color = "auto"
+			return &driver.UsageError{Message: "--color " + bad + " is not auto, always or never"}
 		}
-		bad := a.color
-		a.color = "auto"
-		return &driver.UsageError{Message: "--color " + bad + " is not auto, always or never"}
+		switch a.progress {
+		case "auto":
+			a.showProgress()
+		case "never":
+		default:
+			return &driver.UsageError{Message: "--progress " + a.progress + " is not auto or never"}
+		}
+		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
 	return root

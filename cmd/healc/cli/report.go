@@ -14,6 +14,7 @@ import (
 
 // report prints an error and returns the exit code that it means. Of several ranks one prints.
 func (a *app) report(err error) int {
+	a.line.Done()
 	var code exitCode
 	well := err == nil || errors.As(err, &code)
 	if a.rank != nil {

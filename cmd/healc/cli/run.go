@@ -14,6 +14,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/progress"
 	"healc/cmd/healc/ranks"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
@@ -21,6 +22,7 @@ import (
 	"healc/lang/diag"
 	"healc/passes"
 	"healc/runtime/pool"
+	"healc/runtime/trace"
 )
 
 // runFlags are the flags of `healc run`, which test files also use in `# args`.
@@ -172,7 +174,7 @@ func (a *app) severalRanks(path string, several *ranks.Flags) (ended bool, err e
 		if err != nil {
 			return false, err
 		}
-		a.out, a.err = newOutput(null), io.Discard
+		a.out, a.err, a.line = newOutput(null), io.Discard, nil
 	}
 	return false, err
 }
@@ -254,6 +256,12 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 	var timer pipeline.Timer
 	if flags.time {
 		job.Opts.Debug.Timer = &timer
+	}
+	if a.line != nil {
+		stage, now := &progress.Stage{}, trace.NewNow()
+		timer.Each = stage.Begin
+		job.Opts.Debug.Timer, job.Opts.Now = &timer, now
+		defer a.line.Show(func() string { return stage.Running(now) })()
 	}
 	job.Opts.Limits, job.May = flags.limits(), flags.policy()
 	if sandbox.Inside() {

@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/term"
+
+	"healc/cmd/healc/progress"
 	"healc/lang/diag"
 )
 
@@ -18,6 +21,8 @@ import (
 type output struct {
 	direct bool
 	stuck  atomic.Bool // nobody takes it, and the process ends
+
+	line *progress.Line // of the terminal that it goes to; nil for none
 
 	mu     sync.Mutex
 	buf    *bufio.Writer
@@ -40,6 +45,7 @@ func (o *output) Write(p []byte) (int, error) {
 	switch {
 	case err != nil:
 	case o.direct:
+		o.line.Wrote(p)
 		err = o.buf.Flush()
 	case !o.recent:
 		err = o.buf.Flush()
@@ -103,6 +109,23 @@ func (o *output) flush() error {
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// showProgress makes the line of a terminal in which long commands say what they are at. Messages take its place.
+func (a *app) showProgress() {
+	if !a.errTerminal || os.Getenv("TERM") == "dumb" {
+		return
+	}
+	a.line = progress.New(a.err, func() int {
+		if w, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && w > 0 {
+			return w
+		}
+		return 80
+	}, a.soon)
+	a.err = a.line
+	if a.out.direct {
+		a.out.line = a.line
+	}
 }
 
 // colors reports whether messages on standard error have colours: --color, else not with NO_COLOR

@@ -74,8 +74,8 @@ func (a *app) test(c *cobra.Command, paths []string, flags *testFlags) error {
 			return &driver.UsageError{Message: "--run is no regular expression: " + err.Error()}
 		}
 	}
-	if a.errTerminal && !flags.json {
-		s.Done = a.progress
+	if !flags.json {
+		s.Done = a.tested
 	}
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -85,9 +85,7 @@ func (a *app) test(c *cobra.Command, paths []string, flags *testFlags) error {
 	if err != nil {
 		return err
 	}
-	if s.Done != nil {
-		fmt.Fprint(a.err, clearLine)
-	}
+	a.line.Done()
 	failed, err := a.printTests(results, flags, time.Since(start))
 	if err != nil {
 		return err
@@ -125,16 +123,13 @@ func applyArgs(words []string, job *driver.Job) error {
 	return nil
 }
 
-// clearLine goes back to the start of a terminal's line and clears it.
-const clearLine = "\r\x1b[K"
-
-// progress shows how far the tests are, in one line of the terminal.
-func (a *app) progress(done, all int, name string) {
+// tested shows how far the tests are.
+func (a *app) tested(done, all int, name string) {
 	const width = 60
 	if len(name) > width {
 		name = "..." + name[len(name)-width+3:]
 	}
-	fmt.Fprintf(a.err, "%s%d/%d %s", clearLine, done, all, name)
+	a.line.Say("%d/%d %s", done, all, name)
 }
 
 // printTests prints the results and returns how many tests failed.

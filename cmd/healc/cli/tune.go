@@ -89,14 +89,9 @@ func (a *app) tuneCommand() *cobra.Command {
 	return c
 }
 
-// measuring shows how far a measurement is, in one line of the terminal; nil where there is none.
-func (a *app) measuring() func(what string, done float64) {
-	if !a.errTerminal {
-		return nil
-	}
-	return func(what string, done float64) {
-		fmt.Fprintf(a.err, "%smeasuring %3.0f%%: %s", clearLine, 100*done, what)
-	}
+// measuring shows how far a measurement is.
+func (a *app) measuring(what string, done float64) {
+	a.line.Say("measuring %3.0f%%: %s", 100*done, what)
 }
 
 func (a *app) tune(c *cobra.Command, flags *tuneFlags) error {
@@ -109,11 +104,9 @@ func (a *app) tune(c *cobra.Command, flags *tuneFlags) error {
 		}
 		path = filepath.Join(dirs[0], profile.Here().File())
 	}
-	t := &tune.Tuning{Budget: flags.time, Progress: a.measuring()}
+	t := &tune.Tuning{Budget: flags.time, Progress: a.measuring}
 	report, err := t.Run(c.Context())
-	if a.errTerminal {
-		fmt.Fprint(a.err, clearLine)
-	}
+	a.line.Done()
 	if err != nil {
 		return err
 	}
@@ -149,13 +142,11 @@ func (a *app) tuneProgram(c *cobra.Command, path string, flags *tuneFlags) error
 	if err != nil {
 		return err
 	}
-	p := &tune.Program{Shape: shape, Budget: flags.time, File: before, Progress: a.measuring(),
+	p := &tune.Program{Shape: shape, Budget: flags.time, File: before, Progress: a.measuring,
 		Job: &driver.Job{File: file, Entry: flags.entry, Inputs: flags.in, Opts: engine.Options{Imports: imports},
 			Loaded: a.loaded(flags.entry)}}
 	report, err := p.Run(c.Context())
-	if a.errTerminal {
-		fmt.Fprint(a.err, clearLine)
-	}
+	a.line.Done()
 	if err != nil {
 		return err
 	}

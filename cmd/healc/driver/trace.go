@@ -47,9 +47,14 @@ func (j *Job) record() (write func() error, err error) {
 	}
 	j.Opts.Trace = to
 	const kind = "stages"
+	told := j.Opts.Debug.Timer.Each
 	j.Opts.Debug.Timer.Each = func(name string) func() {
-		track, start := to.Take(kind), time.Now()
+		track, start, ended := to.Take(kind), time.Now(), func() {}
+		if told != nil {
+			ended = told(name)
+		}
 		return func() {
+			ended()
 			to.Since(start, track, "stage", name)
 			to.Give(kind, track)
 		}
