@@ -65,6 +65,16 @@ func Wrap(ptr unsafe.Pointer, bytes int64, owner any, release func()) *Storage {
 	return s
 }
 
+// Rewrap makes s a Storage over as many bytes at ptr, which is of the Go heap or outlives s. It does nothing and
+// reports false unless s wraps memory that may be written and has no release, and has one reference, the caller's.
+func (s *Storage) Rewrap(ptr unsafe.Pointer) bool {
+	if s.class != wrappedClass || s.readOnly || s.release != nil || s.refs.Load() != 1 {
+		return false
+	}
+	s.ptr, s.owner = ptr, nil // ptr keeps memory of the Go heap reachable
+	return true
+}
+
 // WrapReadOnly is Wrap for memory that nobody may write.
 func WrapReadOnly(ptr unsafe.Pointer, bytes int64, owner any, release func()) *Storage {
 	s := Wrap(ptr, bytes, owner, release)

@@ -88,6 +88,25 @@ func Wrap[T Elem](data []T, shape ...int) *Tensor {
 	return t
 }
 
+// Rewrap puts t, which Wrap made, on the memory of other data, of as many elements of the same type, and allocates
+// nothing: for who is given another slice for each call. Nothing else uses t meanwhile; that a view of it is left is an
+// error.
+func Rewrap[T Elem](t *Tensor, data []T) error {
+	if err := t.Err(); err != nil {
+		return fmt.Errorf("Rewrap: %w", err)
+	}
+	if dtype := DTypeOf[T](); dtype != t.DType || int64(len(data)) != t.Elems() || !t.IsContiguous() || t.Offset != 0 {
+		return fmt.Errorf("Rewrap: %d elements of type %s for a tensor %s", len(data), dtype, t)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	if !t.storage.Rewrap(unsafe.Pointer(&data[0])) {
+		return fmt.Errorf("Rewrap: the memory of %s is not wrapped, or shared with another tensor", t)
+	}
+	return nil
+}
+
 // sliceShape checks a shape for n elements.
 func sliceShape(n int, shape []int) ([]int64, error) {
 	if len(shape) == 0 {

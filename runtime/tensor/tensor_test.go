@@ -423,6 +423,48 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestRewrap: a tensor goes from slice to slice without allocating, and nowhere else.
+func TestRewrap(t *testing.T) {
+	noLeaks(t)
+	a, b := []int64{1, 2, 3, 4}, []int64{5, 6, 7, 8}
+	x := must(t)(tensor.Wrap(a, 2, 2), nil)
+	if n := testing.AllocsPerRun(10, func() {
+		if err := errors.Join(tensor.Rewrap(x, a), tensor.Rewrap(x, b)); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	wantTensor(t, x, []int64{2, 2}, 5, 6, 7, 8)
+	b[0] = 9
+	wantTensor(t, x, []int64{2, 2}, 9, 6, 7, 8)
+
+	y := must(t)(x.View())
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{tensor.Rewrap(x, a), "Rewrap: the memory of i64[2,2] is not wrapped, or shared with another tensor"},
+		{tensor.Rewrap(must(t)(tensor.FromSlice(a), nil), b),
+			"Rewrap: the memory of i64[4] is not wrapped, or shared with another tensor"},
+		{tensor.Rewrap(x, a[:3]), "Rewrap: 3 elements of type i64 for a tensor i64[2,2]"},
+		{tensor.Rewrap(x, make([]uint64, 4)), "Rewrap: 4 elements of type u64 for a tensor i64[2,2]"},
+	} {
+		if c.err == nil || c.err.Error() != c.want {
+			t.Errorf("%v, not %s", c.err, c.want)
+		}
+	}
+	wantTensor(t, x, []int64{2, 2}, 9, 6, 7, 8)
+	y.Close()
+	if err := tensor.Rewrap(x, a); err != nil {
+		t.Error(err)
+	}
+	x.Close()
+	if err := tensor.Rewrap(x, a); !errors.Is(err, tensor.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 func TestBitsCutToSize(t *testing.T) {
 	noLeaks(t)
 	for dtype, want := range map[types.DType]uint64{
