@@ -8,7 +8,7 @@ override export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas clean
 
 all: build
 
@@ -91,6 +91,15 @@ golden: setup ## rewrite the golden files; read the diff before committing
 ptxas: setup ## check generated PTX with NVIDIA's assembler, from a package that is unpacked and not installed
 	@.ci/ptxas
 	go test ./codegen/gpu -run Assembler -v -count=1
+
+# The module has Lattigo as a dependency, which healc has not.
+LATTIGO ?= .tools/lattigo
+
+lattigo: setup ## Lattigo's own tests of ring, rlwe, rgsw and ckks with the transforms of healc, in a copy of it, LATTIGO=FOLDER
+	cd examples/lattigo && go vet ./... && go test ./...
+	rm -rf "$(LATTIGO)" && mkdir -p "$(dir $(LATTIGO))"
+	cd examples/lattigo && go run ./patched -tests -o "$(abspath $(LATTIGO))"
+	cd "$(LATTIGO)" && go test -vet=off -timeout 1h ./ring ./core/rlwe ./core/rgsw ./schemes/ckks
 
 bench: build ## speed beside the limits of the machine, NumPy and numexpr (installs Debian's packages of them)
 	tests/bench/run.sh
