@@ -103,6 +103,80 @@ func TestZCustomTransformers(t *testing.T) {
 }
 `
 
+// steps are benchmarks of the steps of a bootstrapping, which Lattigo's own measures as a whole, of 2^16 coefficients,
+// by the clock. They report the time of the processor. A degree of 2^13 is not secure.
+const steps = `//go:build unix
+
+package bootstrapping_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/tuneinsight/lattigo/v6/circuits/ckks/bootstrapping"
+	"github.com/tuneinsight/lattigo/v6/core/rlwe"
+	"github.com/tuneinsight/lattigo/v6/schemes/ckks"
+)
+
+// processor is the time of the processor that this process took, in nanoseconds.
+func processor() int64 {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic(err)
+	}
+	return r.Utime.Nano() + r.Stime.Nano()
+}
+
+func BenchmarkSteps(b *testing.B) {
+	check := func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	set, degree := bootstrapping.DefaultParametersDense[0], 13
+	set.SchemeParams.LogN, set.BootstrappingParams.LogN = degree, &degree
+	scheme, err := ckks.NewParametersFromLiteral(set.SchemeParams)
+	check(err)
+	params, err := bootstrapping.NewParametersFromLiteral(scheme, set.BootstrappingParams)
+	check(err)
+	keys, _, err := params.GenEvaluationKeys(rlwe.NewKeyGenerator(scheme).GenSecretKeyNew())
+	check(err)
+	eval, err := bootstrapping.NewEvaluator(params, keys)
+	check(err)
+	low, _, err := eval.ScaleDown(ckks.NewCiphertext(scheme, 1, 0))
+	check(err)
+	up, err := eval.ModUp(low.CopyNew())
+	check(err)
+	real, imag, err := eval.CoeffsToSlots(up.CopyNew())
+	check(err)
+	modReal, err := eval.EvalMod(real.CopyNew())
+	check(err)
+	modImag, err := eval.EvalMod(imag.CopyNew())
+	check(err)
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"ModUp", func() error { _, err := eval.ModUp(low.CopyNew()); return err }},
+		{"CoeffsToSlots", func() error { _, _, err := eval.CoeffsToSlots(up.CopyNew()); return err }},
+		{"EvalMod", func() error { _, err := eval.EvalMod(real.CopyNew()); return err }},
+		{"SlotsToCoeffs", func() error {
+			_, err := eval.SlotsToCoeffs(modReal.CopyNew(), modImag.CopyNew())
+			return err
+		}},
+		{"Bootstrap", func() error { _, err := eval.Bootstrap(ckks.NewCiphertext(scheme, 1, 0)); return err }},
+	} {
+		b.Run(step.name, func(b *testing.B) {
+			began := processor()
+			for b.Loop() {
+				check(step.run())
+			}
+			b.ReportMetric(float64(processor()-began)/float64(b.N), "ns/op")
+		})
+	}
+}
+`
+
 // tested are the folders of the packages that get the test, whose names are those of the folders.
 var tested = []string{"ring", "core/rlwe", "core/rgsw", "schemes/ckks", "circuits/ckks/bootstrapping"}
 
@@ -155,6 +229,10 @@ func write(out string, tests bool) error {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
+	}
+	path := filepath.Join(out, "circuits", "ckks", "bootstrapping", "zsteps_test.go")
+	if err := os.WriteFile(path, []byte(steps), 0o644); err != nil {
+		return err
 	}
 	return require(out)
 }
