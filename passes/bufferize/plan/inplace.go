@@ -28,7 +28,8 @@ import (
 //     for it, as that of a function has, the operand is computed there.
 //
 // And the state of a loop begins in the buffer of what it starts with, and ends there or in one that changes
-// places with it (hostLoop), so that loops within loops, and one after the other, hand a tensor on without a copy.
+// places with it (hostLoop), so that loops within loops, and one after the other, hand a tensor on without a copy. A
+// buffer that changes places with none is that of the function's result where the tensor is one (result).
 //
 // An operand's buffer is free when its value was computed by the block in which the result is, or is a
 // `&mut` parameter, and no later operation of that block, nor what it yields, uses the value or a view

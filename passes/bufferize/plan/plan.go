@@ -135,7 +135,8 @@ func returnsOperand(op *ir.Op) bool {
 }
 
 // result is the view that the function returns for v. Inputs and outputs are returned as they are seen;
-// what lies in the arena or in the program's data is copied into an output.
+// what lies in the arena, or in the program's data, is copied into an output, but for a tensor that has a place in the
+// arena to itself, as the state of a loop has that ends where it started: the place becomes an output.
 func (fn *function) result(v *ir.Value) abi.View {
 	if w, ok := fn.View(v); ok {
 		k := fn.plan.Buffers[w.Buffer].Kind
@@ -144,10 +145,37 @@ func (fn *function) result(v *ir.Value) abi.View {
 			!fn.turnedOver(w, v.Type.Elem) {
 			return w
 		}
+		if k == abi.Temp && !v.Type.IsScalar() && v.Type.Elem != types.String && fn.isWhole(w) &&
+			!turns(fn.plan.Steps, w.Buffer) {
+			fn.plan.Buffers[w.Buffer].Kind = abi.Output
+			return w
+		}
 	}
 	i := fn.newBuffer(abi.Output, v.Type)
 	fn.copyInto(v, i)
 	return lower.Whole(i, v.Type.Shape)
+}
+
+// turns reports that a buffer changes places with another in a loop of these steps.
+func turns(steps []abi.Step, buffer int) bool {
+	for _, s := range steps {
+		switch {
+		case s.If != nil:
+			if turns(s.If.Then, buffer) || turns(s.If.Else, buffer) {
+				return true
+			}
+		case s.Loop != nil:
+			for _, p := range s.Loop.Swap {
+				if p[0] == buffer || p[1] == buffer {
+					return true
+				}
+			}
+			if turns(s.Loop.Body, buffer) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // turnedOver reports that a view goes to neighbours along another axis than its last one, as that of a transpose does.
