@@ -18,7 +18,7 @@ type Nest struct {
 	Tiled  bool // the loops go by tiles that fetch for themselves
 	jammed bool // rows go side by side
 
-	windows map[kernel.Ref]analysis.Window // of loops that the schedule narrows
+	windows map[kernel.Ref]window // of loops that the schedule narrows
 }
 
 // KernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
@@ -69,10 +69,18 @@ func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
 		}
 		run(lo, hi)
 	}
-	unswitch(g, body, func(way *kernel.Block) {
-		body, group = way, jammedRowsOf(g, k, way)
-		level(0)
-	})
+	write := func() {
+		unswitch(g, body, func(way *kernel.Block) {
+			body, group = way, jammedRowsOf(g, k, way)
+			level(0)
+		})
+	}
+	for _, a := range k.Axes {
+		if w, inside := narrow[a.Var], write; len(w.decided) > 0 {
+			write = func() { inWindow(g, w, inside) }
+		}
+	}
+	write()
 }
 
 // Parallel runs body for independent iterations of v in [lo, hi): in vectors where the schedule says so, else one by
@@ -169,8 +177,10 @@ func loop(g *emit.Func, s *kernel.Loop) {
 		}
 		if w, ok := emit.State[Nest](g).windows[s.Axis.Var]; ok && g.Width == 0 {
 			lo, hi = narrowed(g, w, lo, hi)
+			inWindow(g, w, func() { Parallel(g, s.Axis.Var, lo, hi, false, s.Body) })
+		} else {
+			Parallel(g, s.Axis.Var, lo, hi, false, s.Body)
 		}
-		Parallel(g, s.Axis.Var, lo, hi, false, s.Body)
 		f.asked = nil
 		return
 	}

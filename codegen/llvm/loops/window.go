@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
@@ -11,20 +12,41 @@ import (
 	"healc/lang/types"
 )
 
-// windows are the ranges of the axes of a kernel, and of the parallel loops in it, that the schedule narrows: Note
-// [Windows] in ir/kernel/analysis. What before computes has been written.
-func windows(g *emit.Func, k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block) map[kernel.Ref]analysis.Window {
-	out := map[kernel.Ref]analysis.Window{}
+// A window is the range of an axis that the schedule narrows, and the comparisons that come out alike in all of it.
+type window struct {
+	analysis.Window
+	decided map[kernel.Ref]bool
+}
+
+// windows are those of the axes of a kernel, and of the parallel loops in it: Note [Windows] in ir/kernel/analysis.
+// What before computes has been written.
+func windows(g *emit.Func, k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block) map[kernel.Ref]window {
+	out := map[kernel.Ref]window{}
 	for _, a := range analysis.ParallelAxes(k, body) {
 		if g.Schedule.Find("window", a.Var) != nil {
-			out[a.Var] = analysis.WindowOf(k, before, body, a.Var)
+			w := analysis.WindowOf(k, before, body, a.Var)
+			out[a.Var] = window{w, analysis.Decided(k, before, body, a.Var, w)}
 		}
 	}
 	return out
 }
 
+// inWindow writes code that runs for indices of w alone.
+func inWindow(g *emit.Func, w window, write func()) {
+	outer := g.Peephole
+	g.Peephole = func(s *kernel.Let) bool {
+		if holds, known := w.decided[s.ID]; known {
+			g.Set(s.ID, constant.NewBool(holds), false)
+			return true
+		}
+		return outer != nil && outer(s)
+	}
+	write()
+	g.Peephole = outer
+}
+
 // narrowed is the part of [lo, hi) that lies in a window. It begins and ends in that range.
-func narrowed(g *emit.Func, w analysis.Window, lo, hi value.Value) (from, to value.Value) {
+func narrowed(g *emit.Func, w window, lo, hi value.Value) (from, to value.Value) {
 	from, to = lo, hi
 	known := map[*analysis.Limit]value.Value{}
 	if w.Low != nil {

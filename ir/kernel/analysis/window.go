@@ -17,7 +17,8 @@ import (
 // Elsewhere an element gets the value that it has. So the loops go over the part alone, its window: steps of a
 // factorisation change a part of a matrix that gets smaller, and a step that sets one row changes that row. The window
 // of an axis is a range that holds all indices at which something may change, whatever the others are. Its ends are
-// numbers that are known before the loops.
+// numbers that are known before the loops. Comparisons that hold at every index of a window are not made in it
+// (Decided): they would be masks in each vector.
 
 // A Window is a range of the indices of an axis. A limit that is nil is the end of the axis.
 type Window struct {
@@ -40,23 +41,12 @@ type Limit struct {
 // WindowOf is the window of the axis with the variable v, of a kernel or of a parallel loop in it. body is what stands
 // in the loops of the kernel, before what is computed before them.
 func WindowOf(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, v kernel.Ref) Window {
-	f := &windowFinder{k: k, known: map[kernel.Ref]bool{}, axis: v, defs: map[kernel.Ref]kernel.Stmt{},
-		found: map[asked]Window{}}
+	f := finderOf(k, before, v)
 	stores := f.stores(body, v)
 	if len(stores) == 0 {
 		return Window{}
 	}
-	for _, st := range before {
-		Define(f.known, st)
-		if let, ok := st.(*kernel.Let); ok {
-			f.defs[let.ID] = let
-		}
-	}
-	if at := slices.IndexFunc(body.Stmts, func(st kernel.Stmt) bool { return along(st) == v }); at >= 0 {
-		for _, st := range body.Stmts[:at] {
-			Define(f.known, st)
-		}
-	}
+	f.bounds(body, v)
 	w := Window{none: true}
 	for _, s := range stores {
 		f.store = s
@@ -66,6 +56,59 @@ func WindowOf(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, v kern
 		w.Low, w.High = &Limit{Of: scalar.None}, &Limit{Of: scalar.None}
 	}
 	return w
+}
+
+// Decided says of the comparisons of the index v in body that come out alike at every index of its window w whether
+// they hold there: of those that bound the window most do. before and body are those of WindowOf.
+func Decided(k *kernel.Kernel, before []kernel.Stmt, body *kernel.Block, v kernel.Ref, w Window) map[kernel.Ref]bool {
+	f := finderOf(k, before, v)
+	if !w.Bounded() || len(f.stores(body, v)) == 0 {
+		return nil
+	}
+	f.bounds(body, v)
+	out := map[kernel.Ref]bool{}
+	for ref, st := range f.defs {
+		let, ok := st.(*kernel.Let)
+		if !ok || !isComparison(let.In.Op) {
+			continue
+		}
+		for _, holds := range []bool{true, false} {
+			if w.within(f.compared(let.In.Op, let.In.Args[0], let.In.Args[1], holds)) {
+				out[ref] = holds
+			}
+		}
+	}
+	return out
+}
+
+func isComparison(op scalar.Op) bool {
+	return op == scalar.Eq || op == scalar.Ne || op == scalar.Lt || op == scalar.Le
+}
+
+// within reports that w has no index beyond the limits of x, which are those of a comparison.
+func (w Window) within(x Window) bool {
+	return (x.Low != nil || x.High != nil) && (x.Low == nil || w.Low.beyond(x.Low, true, map[*Limit]bool{})) &&
+		(x.High == nil || w.High.beyond(x.High, false, map[*Limit]bool{}))
+}
+
+// beyond reports that l is x or more, or x or less without `above`, whatever the scalars are. x is a scalar and a
+// number.
+func (l *Limit) beyond(x *Limit, above bool, known map[*Limit]bool) bool {
+	if l == nil {
+		return false
+	}
+	if l.A == nil {
+		return l.Of == x.Of && (l.Plus == x.Plus || l.Plus > x.Plus == above)
+	}
+	is, looked := known[l]
+	if !looked {
+		is = l.A.beyond(x, above, known)
+		if is != (l.Larger == above) {
+			is = l.B.beyond(x, above, known)
+		}
+		known[l] = is
+	}
+	return is
 }
 
 // ParallelAxes are the axes of a kernel, and of the parallel loops that stand in body, which is what stands in its
@@ -104,6 +147,27 @@ type asked struct {
 	ref   kernel.Ref
 	holds bool
 	store *kernel.Store // nil for a condition
+}
+
+func finderOf(k *kernel.Kernel, before []kernel.Stmt, v kernel.Ref) *windowFinder {
+	f := &windowFinder{k: k, known: map[kernel.Ref]bool{}, axis: v, defs: map[kernel.Ref]kernel.Stmt{},
+		found: map[asked]Window{}}
+	for _, st := range before {
+		Define(f.known, st)
+		if let, ok := st.(*kernel.Let); ok {
+			f.defs[let.ID] = let
+		}
+	}
+	return f
+}
+
+// bounds notes what stands in body before a loop over v: it is known there, too.
+func (f *windowFinder) bounds(body *kernel.Block, v kernel.Ref) {
+	if at := slices.IndexFunc(body.Stmts, func(st kernel.Stmt) bool { return along(st) == v }); at >= 0 {
+		for _, st := range body.Stmts[:at] {
+			Define(f.known, st)
+		}
+	}
 }
 
 // once is what find says, which is asked once.
