@@ -14,6 +14,7 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/pipeline"
 	"healc/lang/diag"
+	"healc/tests/sample"
 )
 
 // block is a piece of a document between fences.
@@ -73,9 +74,11 @@ func documents(t *testing.T) []string {
 }
 
 // TestDocuments runs every block of the documents for users: sessions at a terminal (console), programs
-// (heal), commands of the Makefile (sh), Go code (go) and what Python runs (python).
+// (heal), commands of the Makefile (sh), Go code (go) and what Python runs (python). Sessions of half of the
+// documents run on a day.
 func TestDocuments(t *testing.T) {
-	for _, name := range documents(t) {
+	day := sample.Today(t)
+	for i, name := range documents(t) {
 		t.Run(name, func(t *testing.T) {
 			var sessions []block
 			for _, b := range blocks(t, name) {
@@ -97,7 +100,7 @@ func TestDocuments(t *testing.T) {
 					t.Errorf("%s:%d: a block of %q is run by no test", name, b.line, b.lang)
 				}
 			}
-			if len(sessions) > 0 {
+			if len(sessions) > 0 && sample.Has(day, i, 2) {
 				runSessions(t, name, sessions)
 			}
 		})

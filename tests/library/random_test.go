@@ -17,7 +17,7 @@ import (
 
 var (
 	first         = flag.Uint64("library.seed", 0, "the first seed; 0 is a new one every day")
-	programsToRun = flag.Int("library.n", 160, "how many programs")
+	programsToRun = flag.Int("library.n", 100, "how many programs")
 )
 
 // batch is how many programs go into one library.

@@ -29,7 +29,7 @@ import (
 
 // TestFunctionsInLibraries compiles the functions of the programs into shared libraries, for any shape, and compares
 // them with the interpreter on random arguments. Left out are functions that print or have strings in their types, and
-// those that may run forever on arguments that nobody thought of. Half of the programs have a library on a day, with
+// those that may run forever on arguments that nobody thought of. A third of the programs has a library on a day, with
 // the code of one level of the processor, another one the next time; tests/library and tests/run have libraries of all
 // levels.
 func TestFunctionsInLibraries(t *testing.T) {
@@ -39,14 +39,14 @@ func TestFunctionsInLibraries(t *testing.T) {
 	}
 	calls, cpus, day := 0, devices.Processors(t), sample.Today(t)
 	for i, path := range paths {
-		if testing.Short() && i%8 != 0 || !sample.Has(day, i, 2) {
+		if testing.Short() && i%8 != 0 || !sample.Has(day, i, 3) {
 			continue
 		}
-		cpu := cpus[(i+i/8+day)/2%len(cpus)]
+		cpu := cpus[(i+i/8+day)/3%len(cpus)]
 		t.Run(strings.TrimSuffix(path, ".heal"), func(t *testing.T) { calls += inLibrary(t, path, cpu) })
 	}
 	t.Logf("%d calls", calls)
-	if calls < 150 && !testing.Short() {
+	if calls < 90 && !testing.Short() {
 		t.Errorf("only %d calls were made", calls)
 	}
 }

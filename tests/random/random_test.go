@@ -18,7 +18,7 @@ import (
 
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
-	count = flag.Int("random.n", 16000/sample.Part(25), "how many programs")
+	count = flag.Int("random.n", 16000/sample.Part(36), "how many programs")
 	cpu   = flag.String("random.cpu", "",
 		"the processor to make code for, in LLVM's words; one program of four is made for another one than this "+
 			"machine's when this is empty")

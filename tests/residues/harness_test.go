@@ -161,7 +161,7 @@ func parts() int {
 	if testing.Short() {
 		return 1
 	}
-	return sample.Part(9)
+	return sample.Part(13)
 }
 
 // onCPU are the ways on the CPU of a turn, if it runs on this day. Those which do take the ways one after the other,

@@ -91,7 +91,7 @@ func program(t *testing.T, path string, number int) {
 		if testing.Short() && c.name != "interp" && c.name != "strided" {
 			continue
 		}
-		if c.inTurns && !testing.Short() && !sample.Has(sample.Day(), number+i, 3) {
+		if c.inTurns && !testing.Short() && !sample.Has(sample.Day(), number+i, 4) {
 			continue
 		}
 		if c.backend == devices.Backend() && !devices.Takes(number+i+sample.Day(), 10) {

@@ -62,13 +62,13 @@ func small(n, round int64) int64 {
 
 var threads = []int{1, 2, 3, 7}
 
-// TestAnySize compiles every program once, for any size and strides, as libraries have them. Each has every tenth
+// TestAnySize compiles every program once, for any size and strides, as libraries have them. Each has every 15th
 // size to 300, other ones every day, and all boundaries. With -short it is a third of the programs.
 func TestAnySize(t *testing.T) {
 	m := compile(t, engine.Options{Threads: 1})
 	t.Cleanup(m.Close)
 	names, day := m.Names(), sample.Today(t)
-	of := func(i int) []int64 { return turned(10, i+day) }
+	of := func(i int) []int64 { return turned(15, i+day) }
 	if testing.Short() {
 		names = thinned(names, day, 3)
 		of = func(int) []int64 { return sizes(23) }
@@ -211,11 +211,11 @@ func inLibrary(t *testing.T, m *engine.Module, lib *library.Lib, entries []*aot.
 }
 
 // TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size;
-// code that knows its size meets every program with every 13th one of these sizes, other ones every day, every size
-// with every 13th program, and each of both with every processor and every number of threads.
+// code that knows its size meets every program with every 19th one of these sizes, other ones every day, every size
+// with every 19th program, and each of both with every processor and every number of threads.
 func TestEachSize(t *testing.T) {
 	interp := compile(t, engine.Options{Backend: heal.Interp})
-	every, part := 11, sample.Part(13)
+	every, part := 11, sample.Part(19)
 	if testing.Short() {
 		every, part = 97, sample.Part(3)
 	}

@@ -54,7 +54,7 @@ func TestTypes(t *testing.T) {
 // TestSources compares the interpreter with the other ways to run a program: the same bits, and the same error at the
 // same place.
 func TestSources(t *testing.T) {
-	n, seed := 10000/sample.Part(100), *from
+	n, seed := 10000/sample.Part(150), *from
 	if testing.Short() {
 		n = 20
 	}
