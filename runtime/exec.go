@@ -32,7 +32,7 @@ type Executable struct {
 	images []*objload.Image
 	forget []func() // of what profilers and debuggers were told about them
 	fns    map[string]kernelCode
-	data   []*memory.Storage // constant buffers of all functions
+	data   map[*abi.Buffer]*memory.Storage // constant buffers of all functions; held by mu
 
 	away func(env Env, dims []int64, args []*tensor.Tensor) ([]*tensor.Tensor, error) // nil: it runs on this processor
 
@@ -161,7 +161,7 @@ var ErrClosed = errors.New("its module is closed")
 
 // Load makes a program ready to run. objects are the ELF objects with its kernels.
 func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
-	x := &Executable{plan: plan, fns: map[string]kernelCode{}}
+	x := &Executable{plan: plan, fns: map[string]kernelCode{}, data: map[*abi.Buffer]*memory.Storage{}}
 	to, err := jitinfo.Default()
 	if err != nil {
 		return nil, err
@@ -237,7 +237,8 @@ func (x *Executable) prepare(steps []abi.Step) error {
 // Share is another executable with the code of x, and with memory of its own: for other values of the shape parameters,
 // so that they need not take turns. It is closed before x.
 func (x *Executable) Share() *Executable {
-	return &Executable{plan: x.plan, fns: x.fns, away: x.away, dev: x.dev, entries: x.entries}
+	return &Executable{plan: x.plan, fns: x.fns, data: map[*abi.Buffer]*memory.Storage{}, away: x.away, dev: x.dev,
+		entries: x.entries}
 }
 
 // CodeBytes is the memory that the machine code takes on the host.

@@ -126,7 +126,7 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 	return b, nil
 }
 
-// constants gives constant data memory, on the host or the device.
+// constants gives constant data memory, on the host or the device: once, as it is the same for all extents.
 func (f *boundFunc) constants(x *Executable) error {
 	if x.dev != nil {
 		return f.constantsOn(x)
@@ -136,13 +136,16 @@ func (f *boundFunc) constants(x *Executable) error {
 		if b.kind != abi.Data || b.dtype == types.String {
 			continue
 		}
-		s, err := memory.New(max(b.bytes, 1))
-		if err != nil {
-			return f.noRoom(err, abi.Data)
+		def := &f.def.Buffers[i]
+		if x.data[def] == nil {
+			s, err := memory.New(max(b.bytes, 1))
+			if err != nil {
+				return f.noRoom(err, abi.Data)
+			}
+			copy(unsafe.Slice((*byte)(s.Ptr()), b.bytes), def.Bytes)
+			x.data[def] = s
 		}
-		copy(unsafe.Slice((*byte)(s.Ptr()), b.bytes), f.def.Buffers[i].Bytes)
-		x.data = append(x.data, s)
-		f.data[i] = s.Ptr()
+		f.data[i] = x.data[def].Ptr()
 	}
 	return nil
 }

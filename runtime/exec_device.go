@@ -31,7 +31,7 @@ import (
 // LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
 // kernels.
 func LoadOn(d *memory.Device, plan *abi.Program, ptx []byte) (*Executable, error) {
-	x := &Executable{plan: plan, fns: map[string]kernelCode{}, dev: d}
+	x := &Executable{plan: plan, fns: map[string]kernelCode{}, data: map[*abi.Buffer]*memory.Storage{}, dev: d}
 	if plan.Device == nil || len(ptx) == 0 {
 		return x, x.needsNoKernel()
 	}
@@ -137,15 +137,20 @@ func (f *boundFunc) constantsOn(x *Executable) error {
 			if b.kind != abi.Data || b.dtype == types.String {
 				continue
 			}
+			def := &f.def.Buffers[i]
+			if s := x.data[def]; s != nil {
+				f.dataOn[i] = s.Addr()
+				continue
+			}
 			s, err := memory.NewOn(x.dev, b.bytes)
 			if err != nil {
 				return err
 			}
-			x.data = append(x.data, s)
-			f.dataOn[i] = s.Addr()
-			if err := q.Transfer.Upload(s.Addr(), f.def.Buffers[i].Bytes[:b.bytes]); err != nil {
+			if err := q.Transfer.Upload(s.Addr(), def.Bytes[:b.bytes]); err != nil {
+				s.Release()
 				return err
 			}
+			x.data[def], f.dataOn[i] = s, s.Addr()
 		}
 		return nil
 	})
