@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -19,22 +20,35 @@ import (
 // Compiled is a set of functions that were compiled ahead of time, in the form in which `healc compile --emit go`
 // puts them into a Go package. It is safe for concurrent use.
 type Compiled struct {
-	text    string
-	threads int
+	text string
 
-	once  sync.Once
+	once  sync.Once // opens it
 	err   error
-	pool  *pool.Pool
 	funcs map[string]*compiledFunc
+
+	mu      sync.Mutex // held by who changes what follows
+	threads int
+	pool    atomic.Pointer[pool.Pool] // nil before it is opened
 }
 
 // NewCompiled takes an abi.Bundle as JSON, compressed by gzip, in base64. It is read by the first call.
 func NewCompiled(text string) *Compiled { return &Compiled{text: text} }
 
-// SetThreads sets how many threads a call uses; 0 is DefaultThreads. It comes before the first call.
+// SetThreads sets how many threads a call uses; 0 is DefaultThreads. Calls that run may go on with fewer.
 func (c *Compiled) SetThreads(n int) error {
 	if n < 0 || n > pool.MaxThreads {
 		return fmt.Errorf("%d threads are not from 0 to %d", n, pool.MaxThreads)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.pool.Load()
+	if old != nil {
+		p, err := pool.New(n)
+		if err != nil {
+			return err
+		}
+		c.pool.Store(p)
+		old.Close()
 	}
 	c.threads = n
 	return nil
@@ -56,7 +70,7 @@ func (c *Compiled) open() {
 		err = json.NewDecoder(raw).Decode(&bundle)
 	}
 	if err == nil {
-		c.pool, err = pool.New(c.threads)
+		err = c.startPool()
 	}
 	level := 0
 	for i, name := range bundle.Levels {
@@ -69,6 +83,16 @@ func (c *Compiled) open() {
 	for i := range bundle.Funcs {
 		c.funcs[bundle.Funcs[i].Name] = &compiledFunc{def: &bundle.Funcs[i], level: level}
 	}
+}
+
+func (c *Compiled) startPool() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, err := pool.New(c.threads)
+	if err == nil {
+		c.pool.Store(p)
+	}
+	return err
 }
 
 // Call runs a function. Shape parameters are bound from the arguments; the results belong to the caller. A failure of
@@ -95,7 +119,7 @@ func (c *Compiled) Call(ctx context.Context, name string, args ...*tensor.Tensor
 			dims = append(dims, t.Strides...)
 		}
 	}
-	return x.Call(Env{Ctx: ctx, Pool: c.pool}, dims, args...)
+	return x.Call(Env{Ctx: ctx, Pool: c.pool.Load()}, dims, args...)
 }
 
 // code loads the code for row-major arguments or for others.

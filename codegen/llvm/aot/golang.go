@@ -60,8 +60,8 @@ func Go(l *Library) ([]byte, error) {
 	}
 	b.WriteString(")\n\n" + functions)
 	b.WriteString(
-		"// Threads sets how many threads a call uses; 0 is HEAL_THREADS, or else one for each processor. It comes " +
-			"before\n// the first call.\nfunc Threads(n int) error { return code.SetThreads(n) }\n\n")
+		"// Threads sets how many threads a call uses; 0 is HEAL_THREADS, or else one for each processor. Calls that " +
+			"run may\n// go on with fewer.\nfunc Threads(n int) error { return code.SetThreads(n) }\n\n")
 	fmt.Fprintf(&b, "var code = runtime.NewCompiled(%q)\n", base64.StdEncoding.EncodeToString(packed.Bytes()))
 	return format.Source([]byte(b.String()))
 }
