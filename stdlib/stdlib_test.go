@@ -34,8 +34,8 @@ func longestFirst() []string {
 	return names
 }
 
-// TestModules runs the `test` blocks of every module on the interpreter, of every fourth one on the CPU and of another
-// fourth one on it in another way, the others on the next days, and some on a device. Compiling a module as the file
+// TestModules runs the `test` blocks of every module on the interpreter, of every eighth one on the CPU and of another
+// eighth one on it in another way, the others on the next days, and some on a device. Compiling a module as the file
 // itself types its generic functions for every type of their bounds.
 func TestModules(t *testing.T) {
 	names := longestFirst()
@@ -50,7 +50,7 @@ func TestModules(t *testing.T) {
 				t.Fatal("listed, but not there")
 			}
 			for _, backend := range []string{heal.Interp, heal.CPU, devices.Backend()} {
-				if backend == heal.CPU && (testing.Short() || !sample.Has(day, k+2, 4)) ||
+				if backend == heal.CPU && (testing.Short() || !sample.Has(day, k+2, 8)) ||
 					backend == devices.Backend() && !devices.Takes(1, 1) {
 					continue
 				}
@@ -81,7 +81,7 @@ func TestModules(t *testing.T) {
 			if testing.Short() {
 				return
 			}
-			for _, w := range ways.Usual(k, 4) {
+			for _, w := range ways.Usual(k, 8) {
 				if w == ways.Least && !sample.All() {
 					continue // as the module runs already, with less effort
 				}

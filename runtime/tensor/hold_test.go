@@ -9,7 +9,7 @@ import (
 // TestHold: a tensor that is closed while it is held keeps its memory until the last Release, and cannot be held again.
 func TestHold(t *testing.T) {
 	x := tensor.FromSlice([]float32{1, 2})
-	if !x.Hold() || !x.Hold() {
+	if first, second := x.Hold(), x.Hold(); !first || !second {
 		t.Fatal("a tensor cannot be held")
 	}
 	x.Close()
