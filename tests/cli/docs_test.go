@@ -74,8 +74,8 @@ func documents(t *testing.T) []string {
 }
 
 // TestDocuments runs every block of the documents for users: sessions at a terminal (console), programs
-// (heal), commands of the Makefile (sh), Go code (go) and what Python runs (python). Sessions of half of the
-// documents run on a day.
+// (heal), commands of the Makefile (sh), Go code (go) and what Python runs (python). Sessions of the README
+// run every day, and of half of the others.
 func TestDocuments(t *testing.T) {
 	day := sample.Today(t)
 	for i, name := range documents(t) {
@@ -100,7 +100,7 @@ func TestDocuments(t *testing.T) {
 					t.Errorf("%s:%d: a block of %q is run by no test", name, b.line, b.lang)
 				}
 			}
-			if len(sessions) > 0 && sample.Has(day, i, 2) {
+			if len(sessions) > 0 && (name == "README.md" || sample.Has(day, i, 2)) {
 				runSessions(t, name, sessions)
 			}
 		})

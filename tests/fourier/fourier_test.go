@@ -123,8 +123,8 @@ func differ(t *testing.T, where string, got, want []uint64) {
 	}
 }
 
-// TestCompiled compares code with the interpreter: lines of up to 64 numbers, and every tenth one of the longer
-// lengths, the others on the next days.
+// TestCompiled compares code with the interpreter: lines of up to 64 numbers, and every eleventh one of the longer
+// lengths, the others on the next days: a number that has no factor of those of the ways and the processors.
 func TestCompiled(t *testing.T) {
 	cpus, day := devices.Targets(t), sample.Today(t)
 	rng := rand.New(rand.NewPCG(3, 5))
@@ -134,7 +134,7 @@ func TestCompiled(t *testing.T) {
 		}
 		for k, f := range forms {
 			if (i+k)%2 > 0 && n > 64 || (i+k)%8 > 0 && n > 4096 || // compiling takes long
-				n > 64 && !sample.Has(day, i, 10) {
+				n > 64 && !sample.Has(day, i, 11) {
 				continue
 			}
 			elem := []string{"f64", "f32", "f64", "f32", "bf16", "f16"}[(i+k)%6]

@@ -158,7 +158,7 @@ func TestOrders(t *testing.T) {
 					if turn++; (turn+day)%step != 0 {
 						continue
 					}
-					c := configs[(turn/step+i)%len(configs)]
+					c := configs[((turn+day)/step+i)%len(configs)] // another one the next time
 					for _, w := range ways.Thorough(turn/step, 3) {
 						for _, m := range modules.in(c, w) {
 							if msg := compareLayouts(interp, m, name, shape, l, uint64(turn)); msg != "" {

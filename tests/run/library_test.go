@@ -42,7 +42,7 @@ func TestInLibraries(t *testing.T) {
 		t.Run(strings.TrimSuffix(path, ".txtar"), func(t *testing.T) { calls += inLibrary(t, path, cpu) })
 	}
 	t.Logf("%d calls", calls)
-	if calls < 60 && !testing.Short() {
+	if calls < 100 && !testing.Short() {
 		t.Errorf("only %d calls were made", calls)
 	}
 }
