@@ -145,7 +145,22 @@ func NewArray(d types.DType, shape ...int64) *Array {
 	for _, s := range shape {
 		n *= s
 	}
+	if n == 1 {
+		a := NewScalar(d, 0)
+		a.Shape = shape
+		return a
+	}
 	return &Array{DType: d, Shape: shape, Bits: make([]uint64, n)}
+}
+
+// NewScalar returns an array of no axes. It and its element are one piece of memory: an interpreter makes millions.
+func NewScalar(d types.DType, bits uint64) *Array {
+	a := &struct {
+		Array
+		element [1]uint64
+	}{Array: Array{DType: d, Shape: []int64{}}, element: [1]uint64{bits}}
+	a.Bits = a.element[:]
+	return &a.Array
 }
 
 // Type returns the array's type.

@@ -135,6 +135,10 @@ type machine struct {
 	bounds  Bounds
 	taken   int64 // steps
 	over    error // why the run ends before its end
+
+	key      []byte      // of codes, as prepare writes it
+	operands []*ir.Array // of the operations that are evaluated, one within the other
+	columns  [][]uint64  // of a pointwise operation: its operands and its result
 }
 
 // frame is one activation of a function. It is what operations see as their EvalContext.
@@ -213,11 +217,10 @@ func (f *frame) run(s *step) error {
 		}
 		return err
 	}
-	args := make([]*ir.Array, len(s.args))
-	for i, a := range s.args {
-		args[i] = f.values[a]
-	}
-	results, err := f.eval(s, args)
+	bottom := len(f.operands)
+	err := f.eval(s)
+	clear(f.operands[bottom:])
+	f.operands = f.operands[:bottom]
 	if f.over != nil {
 		return f.over
 	}
@@ -228,44 +231,71 @@ func (f *frame) run(s *step) error {
 		}
 		return &RuntimeError{Span: s.op.Span, Message: err.Error(), Err: err}
 	}
-	for i, r := range s.results {
-		f.values[r] = results[i]
-		f.live += 8 * results[i].Len()
-	}
 	for _, d := range s.dead {
 		f.release(d)
 	}
 	return nil
 }
 
-func (f *frame) eval(s *step, args []*ir.Array) ([]*ir.Array, error) {
+// eval evaluates an operation and keeps its results. The operands stay on the run's stack until run takes them away, as
+// an operation may return some of them.
+func (f *frame) eval(s *step) error {
+	var results []*ir.Array
+	var err error
 	switch {
 	case s.program != nil:
-		return f.pointwise(s, args)
+		out, err := f.pointwise(s)
+		if err == nil {
+			f.define(s.results[0], out)
+		}
+		return err
 	case s.expand != nil:
-		return f.block(s.expand, nil)
+		results, err = f.block(s.expand, nil)
+	default:
+		bottom := len(f.operands)
+		for _, a := range s.args {
+			f.operands = append(f.operands, f.values[a])
+		}
+		outer := f.step
+		f.step = s
+		results, err = s.op.Def.Eval(f, s.op, f.operands[bottom:len(f.operands):len(f.operands)])
+		f.step = outer
 	}
-	outer := f.step
-	f.step = s
-	defer func() { f.step = outer }()
-	return s.op.Def.Eval(f, s.op, args)
+	if err != nil {
+		return err
+	}
+	for i, r := range s.results {
+		f.define(r, results[i])
+	}
+	return nil
+}
+
+// define keeps a result in slot s.
+func (f *frame) define(s int, a *ir.Array) {
+	f.values[s] = a
+	f.live += 8 * a.Len()
 }
 
 // pointwise runs the scalar program of an operation over all elements.
-func (f *frame) pointwise(s *step, args []*ir.Array) ([]*ir.Array, error) {
-	out := ir.NewArray(s.op.Type().Elem, args[0].Shape...)
-	columns := make([][]uint64, len(args))
-	for i, a := range args {
-		columns[i] = a.Bits
+func (f *frame) pointwise(s *step) (*ir.Array, error) {
+	columns := f.columns[:0]
+	for _, a := range s.args {
+		columns = append(columns, f.values[a].Bits)
 	}
-	if err := s.program.Run(columns, [][]uint64{out.Bits}, len(out.Bits)); err != nil {
-		details := make([]int64, len(err.Details))
-		for i, d := range err.Details {
-			details[i] = int64(d)
-		}
-		return nil, f.Fail(s.op, err.Kind, details...)
+	out := ir.NewArray(s.op.Results[0].Type.Elem, f.values[s.args[0]].Shape...)
+	columns = append(columns, out.Bits)
+	n := len(s.args)
+	err := s.program.Run(columns[:n], columns[n:], len(out.Bits))
+	clear(columns) // else what they show would stay in memory
+	f.columns = columns
+	if err == nil {
+		return out, nil
 	}
-	return []*ir.Array{out}, nil
+	details := make([]int64, len(err.Details))
+	for i, d := range err.Details {
+		details[i] = int64(d)
+	}
+	return nil, f.Fail(s.op, err.Kind, details...)
 }
 
 // Dim implements ir.EvalContext. Code has literal extents only.

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"strconv"
 
 	"healc/ir"
 	"healc/ir/ops"
@@ -25,6 +26,7 @@ type block struct {
 	steps  []step
 	yields []int
 	own    []int // every slot that the block defines
+	reads  []int // the slots of blocks around it that it reads, itself or in blocks within
 }
 
 // step is a prepared operation.
@@ -42,10 +44,14 @@ type step struct {
 
 // prepare returns the code of f with its shape parameters bound to dims.
 func (m *machine) prepare(f *ir.Func, dims []int64) (*code, error) {
-	key := fmt.Sprint(f.Name, dims)
-	if c := m.codes[key]; c != nil {
+	m.key = append(m.key[:0], f.Name...)
+	for _, n := range dims {
+		m.key = strconv.AppendInt(append(m.key, ' '), n, 10)
+	}
+	if c := m.codes[string(m.key)]; c != nil {
 		return c, nil
 	}
+	key := string(m.key)
 	f, err := instantiate(f, dims)
 	if err != nil {
 		return nil, err
@@ -164,14 +170,23 @@ func (m *machine) recursive(name string) bool {
 type preparer struct {
 	m    *machine
 	slot map[*ir.Value]int
+
+	// by slot, for findDead
+	home []*block // which defines it
+	read []*block // the last one that was seen to read it, of those around which it is defined
+	last []int    // the last step of its home that reads it, or none
 }
 
 func (p *preparer) define(b *block, v *ir.Value) int {
 	s := len(p.slot)
 	p.slot[v] = s
+	p.home, p.read, p.last = append(p.home, b), append(p.read, nil), append(p.last, none)
 	b.own = append(b.own, s)
 	return s
 }
+
+// none is no step.
+const none = -1
 
 func (p *preparer) use(vs []*ir.Value, at diag.Span) ([]int, error) {
 	slots := make([]int, len(vs))
@@ -203,7 +218,7 @@ func (p *preparer) block(b *ir.Block) (*block, error) {
 	if out.yields, err = p.use(b.Yields, diag.Span{}); err != nil {
 		return nil, err
 	}
-	out.findDead()
+	p.findDead(out)
 	return out, nil
 }
 
@@ -270,39 +285,39 @@ func pointwise(op *ir.Op) *scalar.Program {
 	return scalar.Compile(&r.Func)
 }
 
-// findDead puts every slot of b on the dead list of the last step that reads it, itself or in a region.
-func (b *block) findDead() {
-	last := map[int]int{}
-	for i, s := range b.steps {
+// findDead puts every slot of b on the dead list of the last step that reads it, itself or in a region. The blocks
+// within have been there.
+func (p *preparer) findDead(b *block) {
+	for i := range b.steps {
+		s := &b.steps[i]
 		for _, r := range s.results {
-			last[r] = i
+			p.last[r] = i
 		}
-		s.reads(func(slot int) { last[slot] = i })
+		p.reads(b, i, s.args)
+		for _, r := range s.regions {
+			p.reads(b, i, r.reads)
+		}
+		if s.expand != nil {
+			p.reads(b, i, s.expand.reads)
+		}
 	}
-	for _, y := range b.yields {
-		delete(last, y)
-	}
+	p.reads(b, none, b.yields)
 	for _, slot := range b.own {
-		if i, ok := last[slot]; ok {
+		if i := p.last[slot]; i != none {
 			b.steps[i].dead = append(b.steps[i].dead, slot)
 		}
 	}
 }
 
-func (s step) reads(visit func(slot int)) {
-	for _, a := range s.args {
-		visit(a)
-	}
-	inner := s.regions
-	if s.expand != nil {
-		inner = append(inner[:len(inner):len(inner)], s.expand)
-	}
-	for _, r := range inner {
-		for _, t := range r.steps {
-			t.reads(visit)
-		}
-		for _, y := range r.yields {
-			visit(y)
+// reads says that step i of b reads the slots; none are its yields.
+func (p *preparer) reads(b *block, i int, slots []int) {
+	for _, slot := range slots {
+		switch {
+		case p.home[slot] == b:
+			p.last[slot] = i
+		case p.read[slot] != b:
+			p.read[slot] = b
+			b.reads = append(b.reads, slot)
 		}
 	}
 }

@@ -289,7 +289,7 @@ var _ = ir.Define(Stop, ir.OpDef{
 		if !slices.ContainsFunc(extents(c, op.Dims("where")), func(n int64) bool { return n < 1 }) {
 			return nil, c.Fail(op, scalar.CheckRequire)
 		}
-		return one(scalarArray(types.Bool, 1))
+		return one(ir.NewScalar(types.Bool, 1))
 	},
 	Element: func(p ir.Pull, op *ir.Op, _ int, _ []scalar.Ref) scalar.Ref {
 		e := p.E()

@@ -218,7 +218,7 @@ func expandDigitsFull(b *ir.Builder, op *ir.Op) []*ir.Value {
 	shift := func(op *ir.OpDef, w *ir.Value, n int64) *ir.Value {
 		return b.Emit(op, nil, w, everywhere(constant(b, types.U64, n)))
 	}
-	mask := everywhere(b.Emit(Const, ir.A{"value": scalarArray(types.U64, 1<<uint(bits)-1)}))
+	mask := everywhere(b.Emit(Const, ir.A{"value": ir.NewScalar(types.U64, 1<<uint(bits)-1)}))
 	digits := make([]*ir.Value, power)
 	for d := range digits {
 		n, low := int64(d)*bits/64, int64(d)*bits%64

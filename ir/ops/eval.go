@@ -86,10 +86,6 @@ func signExtend(t types.DType, bits uint64) int64 {
 	return int64(bits<<shift) >> shift
 }
 
-func scalarArray(t types.DType, bits uint64) *ir.Array {
-	return &ir.Array{DType: t, Shape: []int64{}, Bits: []uint64{bits}}
-}
-
 // A vector applies a scalar program to whole columns of elements.
 type vector struct{ program *scalar.Program }
 

@@ -103,13 +103,13 @@ func evalFold(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error
 		acc := args[0]
 		switch {
 		case !op.Flag("init"):
-			acc = scalarArray(x.DType, row[0])
+			acc = ir.NewScalar(x.DType, row[0])
 			row = row[1:]
 		case len(acc.Shape) > 0: // one for each element of the result
-			acc = scalarArray(acc.DType, acc.Bits[r])
+			acc = ir.NewScalar(acc.DType, acc.Bits[r])
 		}
 		for _, v := range row {
-			y, err := c.Region(op, 0, acc, scalarArray(x.DType, v))
+			y, err := c.Region(op, 0, acc, ir.NewScalar(x.DType, v))
 			if err != nil {
 				return nil, err
 			}
@@ -322,15 +322,15 @@ func evalScan(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error
 		for k := range in {
 			switch {
 			case !first:
-				in[k] = scalarArray(out[k].DType, out[k].Bits[at-1])
+				in[k] = ir.NewScalar(out[k].DType, out[k].Bits[at-1])
 			case len(starts[k].Shape) > 0: // one for each row
-				in[k] = scalarArray(out[k].DType, starts[k].Bits[at/n])
+				in[k] = ir.NewScalar(out[k].DType, starts[k].Bits[at/n])
 			default:
 				in[k] = starts[k]
 			}
 		}
 		for _, x := range xs {
-			in = append(in, scalarArray(x.DType, x.Bits[at]))
+			in = append(in, ir.NewScalar(x.DType, x.Bits[at]))
 		}
 		acc, err := c.Region(op, 0, in...)
 		if err != nil {

@@ -234,7 +234,7 @@ var _ = ir.Define(StrEq, ir.OpDef{
 	Summary:  "Whether two strings have the same bytes: `==` on strings.",
 	Infer:    stringsTo(types.Bool),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
-		return one(scalarArray(types.Bool, boolBits(args[0].Str == args[1].Str)))
+		return one(ir.NewScalar(types.Bool, boolBits(args[0].Str == args[1].Str)))
 	},
 	NoGrad: "a string has no gradient", Constraints: stringOperands,
 	Example: "(\"ab\" == \"a\" ++ \"b\") == true",
@@ -248,7 +248,7 @@ var _ = ir.Define(StrLt, ir.OpDef{
 	Summary:  "Whether the first string stands before the second, byte by byte: `<` on strings.",
 	Infer:    stringsTo(types.Bool),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
-		return one(scalarArray(types.Bool, boolBits(args[0].Str < args[1].Str)))
+		return one(ir.NewScalar(types.Bool, boolBits(args[0].Str < args[1].Str)))
 	},
 	NoGrad: "a string has no gradient", Constraints: stringOperands,
 	Example: "(\"a\" < \"ab\") == true",

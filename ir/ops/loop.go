@@ -119,7 +119,7 @@ func inferLoop(name string, args []types.Tensor, body *ir.Block, extra int) ([]t
 func evalIterate(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 	state := args[1:]
 	for i := int64(0); i < signed(args[0]); i++ {
-		in := append([]*ir.Array{scalarArray(types.I32, scalar.IntBits(types.I32, i))}, state...)
+		in := append([]*ir.Array{ir.NewScalar(types.I32, scalar.IntBits(types.I32, i))}, state...)
 		out, err := c.Region(op, 0, in...)
 		if err != nil {
 			return nil, err

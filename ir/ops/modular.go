@@ -219,5 +219,5 @@ func loopUntil(b *ir.Builder, n int, start []*ir.Value, step func(b *ir.Builder,
 
 // constant is a scalar constant.
 func constant(b *ir.Builder, t types.DType, n int64) *ir.Value {
-	return b.Emit(Const, ir.A{"value": scalarArray(t, scalar.IntBits(t, n))})
+	return b.Emit(Const, ir.A{"value": ir.NewScalar(t, scalar.IntBits(t, n))})
 }

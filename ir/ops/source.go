@@ -88,7 +88,7 @@ var _ = ir.Define(Dim, ir.OpDef{
 })
 
 func evalDim(c ir.EvalContext, op *ir.Op, _ []*ir.Array) ([]*ir.Array, error) {
-	return one(scalarArray(types.I32, scalar.IntBits(types.I32, c.Dim(op.Dim("dim")))))
+	return one(ir.NewScalar(types.I32, scalar.IntBits(types.I32, c.Dim(op.Dim("dim")))))
 }
 
 // Iota counts.

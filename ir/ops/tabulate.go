@@ -59,7 +59,7 @@ func evalTabulate(c ir.EvalContext, op *ir.Op, _ []*ir.Array) ([]*ir.Array, erro
 	for at := 0; at < len(out.Bits); {
 		params := make([]*ir.Array, len(index))
 		for k, i := range index {
-			params[k] = scalarArray(types.I32, scalar.IntBits(types.I32, i))
+			params[k] = ir.NewScalar(types.I32, scalar.IntBits(types.I32, i))
 		}
 		y, err := c.Region(op, 0, params...)
 		if err != nil {

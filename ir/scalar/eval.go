@@ -42,10 +42,11 @@ type constant struct {
 	bits   uint64
 }
 
-// workspace holds the columns of one evaluation: arguments first, then constants and temporaries.
+// workspace holds the columns of one evaluation: arguments first, then constants and temporaries, which are as long as
+// the blocks of what was evaluated so far. Most programs of an interpreter only ever see one element.
 type workspace struct {
 	columns [][]uint64
-	store   []uint64
+	length  int
 }
 
 // CheckError says which check failed, where, and with which details.
@@ -143,7 +144,6 @@ func Compile(f *Func) *Program {
 	for _, r := range f.Results {
 		p.results = append(p.results, column[r])
 	}
-	p.pool.New = func() any { return p.newWorkspace() }
 	return p
 }
 
@@ -178,11 +178,15 @@ func lastUses(f *Func) []int {
 	return last
 }
 
-func (p *Program) newWorkspace() *workspace {
-	own := p.columns - len(p.params)
-	w := &workspace{columns: make([][]uint64, p.columns), store: make([]uint64, own*blockLen)}
-	for i := range own {
-		w.columns[len(p.params)+i] = w.store[i*blockLen : (i+1)*blockLen]
+// workspaceFor returns a workspace for blocks of m elements, or none longer than it has to be.
+func (p *Program) workspaceFor(m int) *workspace {
+	if w, _ := p.pool.Get().(*workspace); w != nil && w.length >= m {
+		return w
+	}
+	w := &workspace{columns: make([][]uint64, p.columns), length: m}
+	store := make([]uint64, (p.columns-len(p.params))*m)
+	for i := len(p.params); i < p.columns; i++ {
+		w.columns[i], store = store[:m:m], store[m:]
 	}
 	for _, c := range p.consts {
 		col := w.columns[c.column]
@@ -200,7 +204,7 @@ func (p *Program) newWorkspace() *workspace {
 // When a check fails, Run returns the first check in instruction order that fails for any element,
 // with the first such element, and out is unspecified.
 func (p *Program) Run(args, out [][]uint64, n int) *CheckError {
-	w := p.pool.Get().(*workspace)
+	w := p.workspaceFor(min(n, blockLen))
 	defer p.pool.Put(w)
 	var failed *CheckError
 	steps := p.steps
