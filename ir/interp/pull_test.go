@@ -18,6 +18,7 @@ type puller struct {
 	given map[*ir.Value]*ir.Array  // values that are known as a whole
 	bound map[*ir.Value]scalar.Ref // parameters of regions
 	dims  map[string]int64         // values of shape parameters
+	args  [3]uint64                // of the instruction that is evaluated
 }
 
 // pullFailure is what a failing check panics with.
@@ -27,7 +28,7 @@ type pullFailure struct {
 }
 
 func (p *puller) Emit(in scalar.Instr) scalar.Ref {
-	var args []uint64
+	args := p.args[:0]
 	src := types.Invalid
 	for _, a := range in.Args {
 		if a != scalar.None {
@@ -146,8 +147,8 @@ func (p *puller) space(extents []types.Dim, visit func(at []scalar.Ref)) {
 		size[k] = p.extent(d)
 		n *= size[k]
 	}
+	at := make([]scalar.Ref, len(size))
 	for i := range n {
-		at := make([]scalar.Ref, len(size))
 		rest := i
 		for k := len(size) - 1; k >= 0; k-- {
 			at[k] = p.constant(types.I64, uint64(rest%size[k]))

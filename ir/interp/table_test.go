@@ -185,6 +185,7 @@ func pullAll(t *testing.T, f *ir.Func, v *ir.Value, in *instance) (out []uint64,
 			t.Fatalf("%s: an element of %s is pulled as %s", f, v.Type, p.types[r])
 		}
 		out = append(out, p.bits[r])
+		p.bits, p.types = p.bits[:0], p.types[:0] // nothing of this element is looked at again
 	})
 	return out, nil
 }

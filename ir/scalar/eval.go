@@ -280,11 +280,8 @@ func Eval(f *Func, args ...uint64) ([]uint64, *CheckError) { return Compile(f).R
 // EvalInstr evaluates one instruction on raw bits, for constant folding. t is the type of the result;
 // src that of the operands (for Select, of the last two). Const, Param and Check are not evaluated.
 func EvalInstr(op Op, t, src types.DType, args ...uint64) uint64 {
-	var a [3][1]uint64
-	for i, v := range args {
-		a[i][0] = v
-	}
-	var d [1]uint64
-	kernelOf(op, t, src)(d[:], a[0][:], a[1][:], a[2][:])
-	return d[0]
+	a := new([4]uint64) // the operands and the result: kernels are called by pointers, so it lies on the heap
+	copy(a[:3], args)
+	kernelOf(op, t, src)(a[3:], a[:1], a[1:2], a[2:3])
+	return a[3]
 }
