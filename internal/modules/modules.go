@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"healc/internal/regular"
 	"healc/lang/ast"
@@ -113,6 +114,10 @@ func (im *Importer) missing(name string) error {
 // foreign are modules of other languages that have tensors.
 var foreign = []string{"numpy", "np", "torch", "jax", "tensorflow", "LinearAlgebra"}
 
+// library are the modules of the library that were parsed, by name: each program imports the same syntax trees, which
+// nobody changes.
+var library sync.Map
+
 func importLibrary(name string) (*check.Imported, error) {
 	text, ok := stdlib.Source(name)
 	if !ok {
@@ -128,9 +133,13 @@ func importLibrary(name string) (*check.Imported, error) {
 		}
 		return nil, e
 	}
-	out := parseImport(libraryFolder+name+".heal", text)
+	parsed, ok := library.Load(name)
+	if !ok {
+		parsed, _ = library.LoadOrStore(name, parseImport(libraryFolder+name+".heal", text))
+	}
+	out := *parsed.(*check.Imported)
 	out.Key, out.Name, out.Library = libraryFolder+name, name, true
-	return out, nil
+	return &out, nil
 }
 
 func parseImport(name, text string) *check.Imported {

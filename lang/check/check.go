@@ -122,6 +122,11 @@ func (c *run) program() *tree.Program {
 			p.Tests = append(p.Tests, &tree.Test{Name: t.Name, Fn: t.Func.Tree})
 		}
 	}
+	for _, f := range slices.Concat(root.Order, instances[root]) {
+		if f.Failed && f.Tree != nil && f.Tree.Body != nil {
+			p.Broken = append(p.Broken, f.Tree)
+		}
+	}
 	for _, f := range instances[root] {
 		if !f.Failed {
 			p.Instances = append(p.Instances, &tree.Instance{Fn: f.Tree, Tuples: len(f.TupleTypes) > 0,

@@ -22,10 +22,15 @@ func Unused(file *ast.File) []*diag.Diagnostic {
 	}
 	list := &diag.List{}
 	warn := func(s *names.Symbol, what, help string) {
-		if s.Name != "" && !strings.HasPrefix(s.Name, "_") {
-			list.Add(&diag.Diagnostic{Code: diag.CodeUnused, Severity: diag.Warning,
-				Message: what + " `" + s.Name + "` is never used", Primary: diag.Label{Span: s.Decl}, Help: help})
+		if s.Name == "" || strings.HasPrefix(s.Name, "_") {
+			return
 		}
+		d := &diag.Diagnostic{Code: diag.CodeUnused, Severity: diag.Warning,
+			Message: what + " `" + s.Name + "` is never used", Primary: diag.Label{Span: s.Decl}, Help: help}
+		if s.Kind == names.Variable {
+			d.Fix = &diag.Fix{Span: s.Decl, Text: "_" + s.Name}
+		}
+		list.Add(d)
 	}
 	for _, s := range table.Symbols {
 		switch s.Kind {

@@ -34,6 +34,24 @@ type Diagnostic struct {
 	Related  []Label  // other places that matter
 	Notes    []string // lines shown after "= "; aligned shapes come here, one line each
 	Help     string   // how to fix it, or ""
+	Fix      *Fix     // the one replacement that Help says, or nil
+}
+
+// Fix is a text to write in the place of another.
+type Fix struct {
+	Span Span
+	Text string
+}
+
+// Title says what the fix does.
+func (f *Fix) Title() string {
+	switch {
+	case f.Text == "":
+		return "leave out `" + f.Span.Text() + "`"
+	case f.Span.Start == f.Span.End:
+		return "add `" + strings.TrimSpace(f.Text) + "`"
+	}
+	return "write `" + f.Text + "`"
 }
 
 // Places are the Related places and, after them, the calls through which code of another file, a library's, came to be

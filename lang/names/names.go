@@ -2,6 +2,7 @@ package names
 
 import (
 	"path"
+	"slices"
 	"sort"
 
 	"healc/lang/ast"
@@ -39,7 +40,7 @@ type Symbol struct {
 	Node ast.Node
 	// Pattern is the whole pattern of a variable: what its parts are called says what the value is.
 	Pattern ast.Pattern
-	Uses    []Use // in the order of the source
+	Uses    []*Use // in the order of the source
 }
 
 // Read reports whether anything reads the symbol: to assign is not to read.
@@ -101,10 +102,10 @@ func Of(file *ast.File) *Table {
 		}
 		r.leave(0)
 	}
-	sort.SliceStable(t.Uses, func(i, j int) bool { return t.Uses[i].Span.Start < t.Uses[j].Span.Start })
+	slices.SortStableFunc(t.Uses, func(a, b *Use) int { return a.Span.Start - b.Span.Start })
 	for _, u := range t.Uses {
 		if u.Symbol != nil {
-			u.Symbol.Uses = append(u.Symbol.Uses, *u)
+			u.Symbol.Uses = append(u.Symbol.Uses, u)
 		}
 	}
 	return t

@@ -116,7 +116,7 @@ func (a *app) commands() []command {
 	return []command{
 		{"run", a.runCommand}, {"compile", a.compileCommand}, {"check", a.checkCommand}, {"test", a.testCommand},
 		{"bench", a.benchCommand}, {"explain", a.explainCommand}, {"opt", a.optCommand}, {"fmt", a.fmtCommand},
-		{"doc", a.docCommand}, {"repl", a.replCommand}, {"transcript", a.transcriptCommand},
+		{"doc", a.docCommand}, {"repl", a.replCommand}, {"lsp", a.lspCommand}, {"transcript", a.transcriptCommand},
 		{"tune", a.tuneCommand}, {"doctor", a.doctorCommand}, {"cache", a.cacheCommand}, {"version", a.versionCommand},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	heal "healc"
+	"healc/cmd/healc/lsp"
 	"healc/cmd/healc/repl"
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/engine"
@@ -176,3 +177,6 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// lspCommand is the session of an editor.
+func (a *app) lspCommand() *cobra.Command { return lsp.Command(a.in, os.Stdout, heal.Version) }

@@ -438,7 +438,7 @@ func wrt(c *infer.Checker, at diag.Span, d *derivative, params []*tree.Local, na
 		case k < 0:
 			r := c.Errorf(diag.CodeWrt, w.Loc, "the function has no parameter %s", report.Quote(w.Name))
 			if near := diag.Nearest(w.Name, append([]string{}, names...)); near != "" && !c.Full() {
-				r.Help("did you mean %s?", report.Quote(near))
+				r.Meant(near)
 			} else if names != nil {
 				r.Note("its parameters are %s", strings.Join(names, ", "))
 			}

@@ -232,11 +232,11 @@ func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 			r := c.Errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", report.Quote(name),
 				report.Quote(a.Name.Name)).Note("%s", signature)
 			if ours := scope.ForeignParams[a.Name.Name]; slices.Contains(params, ours) {
-				r.Help("write `%s = ...`", ours)
+				r.Help("write `%s = ...`", ours).Fix(a.Name.Loc, ours)
 			} else if a.Name.Name == "argnums" {
 				r.Help("the parameters by which the derivative is taken are named: `grad(f, wrt = y)`")
 			} else if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.Full() {
-				r.Help("did you mean %s?", report.Quote(near))
+				r.Meant(near)
 			}
 			return nil, false
 		}

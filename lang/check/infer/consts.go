@@ -49,7 +49,7 @@ func (c *Checker) constValue(d *ast.ConstDecl) *ir.Array {
 		if bare := types.Bare(want); !types.Equal(want, bare) {
 			c.Errorf(diag.CodePlace, d.Type.Span(),
 				"a constant has no layout, no place and no sharding: it is wherever it is needed").Label("%s", want).
-				Help("write `%s`", bare)
+				Help("write `%s`", bare).Fix(d.Type.Span(), bare.String())
 			return nil
 		}
 	} else {

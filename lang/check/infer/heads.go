@@ -98,7 +98,7 @@ func (c *Checker) Attributes(f *scope.Func, report bool) {
 		default:
 			r := c.Errorf(diag.CodeUnknownAttr, a.Loc, "unknown attribute `@%s`", name)
 			if near := diag.Nearest(name, []string{"io", "kernel", "grad"}); near != "" {
-				r.Help("did you mean `@%s`?", near)
+				r.Help("did you mean `@%s`?", near).Fix(a.Name.Loc, near)
 			} else {
 				r.Help("the attributes are `@io`, `@kernel` and `@grad`")
 			}

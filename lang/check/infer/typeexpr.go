@@ -145,7 +145,7 @@ func (c *Checker) ElemType(name ast.Ident) (types.DType, bool) {
 	} else if slices.Contains(wholeTensors, strings.ToLower(name.Name)) {
 		r.Help("the type of a tensor is written `f32[2, N]`")
 	} else if near := diag.Nearest(name.Name, known); near != "" && !c.Full() {
-		r.Help("did you mean %s?", report.Quote(near))
+		r.Meant(near)
 	} else {
 		r.Help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64, and to store elements " +
 			"f8e4m3, f8e5m2, e8m0, i4 and f4e2m1")
@@ -186,7 +186,7 @@ func (c *Checker) unknownMemory(what string, id ast.Ident, known []string) {
 	}
 	r := c.Errorf(diag.CodeUnknownType, id.Loc, "unknown %s %s", what, report.Quote(id.Name))
 	if near := diag.Nearest(id.Name, known); near != "" {
-		r.Help("did you mean %s?", report.Quote(near))
+		r.Meant(near)
 	} else {
 		r.Help("the %ss are %s", what, strings.Join(known, ", "))
 	}

@@ -49,6 +49,22 @@ func (r *Report) Help(format string, args ...any) *Report {
 	return r
 }
 
+// Meant sets the help and the fix of a name that is probably another, whose place the whole report is at.
+func (r *Report) Meant(name string) *Report {
+	return r.Help("did you mean %s?", Quote(name)).Fix(r.d.Primary.Span, name)
+}
+
+// Cast sets the help and the fix of what should have another element type.
+func (r *Report) Cast(at diag.Span, to types.DType) *Report {
+	return r.Help("write `%s`", CastText(at, to)).Fix(at, conversion(at.Text(), to))
+}
+
+// Fix sets the one replacement that the help says.
+func (r *Report) Fix(at diag.Span, text string) *Report {
+	r.d.Fix = &diag.Fix{Span: at, Text: text}
+	return r
+}
+
 // alignShapes prints the shapes of a rule error one below the other, axis below axis from the last, and
 // under them the mark of the axis with the reason.
 func alignShapes(e *types.RuleError) []string {
@@ -109,7 +125,7 @@ func (r *Report) Explain(at diag.Span, want, got types.Type) {
 	}
 	if w.Elem != g.Elem {
 		if w.Shape.Equal(g.Shape) && w.Elem.Converts() && g.Elem.Converts() {
-			r.Help("convert it: `%s`", CastText(at, w.Elem))
+			r.Help("convert it: `%s`", CastText(at, w.Elem)).Fix(at, conversion(at.Text(), w.Elem))
 		}
 		return
 	}
@@ -142,6 +158,11 @@ func CastText(at diag.Span, to types.DType) string {
 	if text == "" || len(text) > 30 || strings.ContainsAny(text, "\n") {
 		return "x as " + to.String()
 	}
+	return conversion(text, to)
+}
+
+// conversion is a source as another element type.
+func conversion(text string, to types.DType) string {
 	for _, r := range text {
 		if !IsWord(r) && r != '.' && r != '[' && r != ']' && r != '(' && r != ')' {
 			return "(" + text + ") as " + to.String()

@@ -89,9 +89,9 @@ func (c *Scope) Differ(at diag.Span, what string, x, y tree.Expr, takes func(typ
 	}
 	switch {
 	case first && (takes == nil || takes(a)):
-		r.Help("write `%s`", report.CastText(y.Span(), a))
+		r.Cast(y.Span(), a)
 	case !first && (takes == nil || takes(b)):
-		r.Help("write `%s`", report.CastText(x.Span(), b))
+		r.Cast(x.Span(), b)
 	}
 	return r
 }

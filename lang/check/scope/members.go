@@ -29,7 +29,7 @@ func (c *Scope) importedModule(e *ast.Member) *Module {
 		case c.IsFunction(name):
 			r.Help("a function stands before its arguments: `%s(%s)`", name, id.Name)
 		case name == "T":
-			r.Help("write `transpose(%s)`", id.Name)
+			r.Help("write `transpose(%s)`", id.Name).Fix(e.Loc, "transpose("+id.Name+")")
 		case name == "shape":
 			r.Help("extents are part of the type: `fn f[N](x: f32[N])` binds `N`, which is a value, too")
 		default:
@@ -96,7 +96,7 @@ func (c *Scope) Member(e *ast.Member) (*Func, *Const) {
 		if c.functions.Has(e.Name.Name) {
 			r.Help("it is a function of the language: write `%s(...)`", e.Name.Name)
 		} else if near := diag.Nearest(e.Name.Name, names); near != "" {
-			r.Help("did you mean `%s.%s`?", e.Module.Name, near)
+			r.Help("did you mean `%s.%s`?", e.Module.Name, near).Fix(e.Name.Loc, near)
 		} else if len(names) > 0 && len(names) <= 20 {
 			r.Help("it has %s", strings.Join(names, ", "))
 		}

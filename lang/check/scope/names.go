@@ -74,7 +74,7 @@ func (c *Scope) Unknown(at diag.Span, name string) tree.Expr {
 		} else if h := c.elsewhere(name); h != "" {
 			r.Help("%s", h)
 		} else if near := diag.Nearest(name, c.Visible()); near != "" {
-			r.Help("did you mean %s?", report.Quote(near))
+			r.Meant(near)
 		}
 		return tree.Bad(at)
 	}

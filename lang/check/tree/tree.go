@@ -16,6 +16,7 @@ type Program struct {
 	// use
 	Funcs     []*Func
 	Tests     []*Test // the `test` blocks of the file, in source order
+	Broken    []*Func // those of the file that have mistakes, typed as far as they can be: for editors, and nobody else
 	Gradients bool    // a function is differentiated somewhere: whether it can be shows in its operations
 	Sharded   bool    // a source says which part of a tensor a rank has: whether operands agree shows in the operations
 	// What is most likely a slip in the file, and stops nothing.

@@ -1,0 +1,155 @@
+package lsp
+
+import (
+	"context"
+
+	"go.lsp.dev/protocol"
+
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/format"
+)
+
+// DocumentSymbol implements protocol.Server.
+func (s *server) DocumentSymbol(ctx context.Context, p *protocol.DocumentSymbolParams) (protocol.DocumentSymbolResult,
+	error) {
+	d, err := s.document(ctx, p.TextDocument.URI)
+	if err != nil {
+		return nil, err
+	}
+	out := protocol.DocumentSymbolSlice{}
+	add := func(name string, kind protocol.SymbolKind, at, called diag.Span) {
+		if name != "" {
+			out = append(out, protocol.DocumentSymbol{Name: name, Kind: kind, Range: d.span(at),
+				SelectionRange: d.span(called)})
+		}
+	}
+	for _, decl := range d.facts().syntax.Decls {
+		switch x := decl.(type) {
+		case *ast.FuncDecl:
+			add(x.Name.Name, protocol.SymbolKindFunction, x.Loc, x.Name.Loc)
+		case *ast.ConstDecl:
+			add(x.Name.Name, protocol.SymbolKindConstant, x.Loc, x.Name.Loc)
+		case *ast.ImportDecl:
+			add(x.Path, protocol.SymbolKindModule, x.Loc, x.Loc)
+		case *ast.TestDecl:
+			add("test "+x.Name, protocol.SymbolKindMethod, x.Loc, x.Loc)
+		}
+	}
+	return out, nil
+}
+
+// FoldingRanges implements protocol.Server: declarations, and comments of several lines.
+func (s *server) FoldingRanges(ctx context.Context, p *protocol.FoldingRangeParams) ([]protocol.FoldingRange, error) {
+	d, err := s.document(ctx, p.TextDocument.URI)
+	if err != nil {
+		return nil, err
+	}
+	out := []protocol.FoldingRange{}
+	add := func(from, to uint32, kind protocol.FoldingRangeKind) {
+		if to > from {
+			out = append(out, protocol.FoldingRange{StartLine: from, EndLine: to, Kind: kind})
+		}
+	}
+	syntax := d.facts().syntax
+	for _, decl := range syntax.Decls {
+		r := d.span(decl.Span())
+		add(r.Start.Line, r.End.Line, "")
+	}
+	begin, end := uint32(0), uint32(0)
+	for i, c := range syntax.Comments {
+		r := d.span(c.Loc)
+		if i > 0 && r.Start.Line == end+1 {
+			end = r.End.Line
+			continue
+		}
+		add(begin, end, protocol.FoldingRangeKindComment)
+		begin, end = r.Start.Line, r.End.Line
+	}
+	add(begin, end, protocol.FoldingRangeKindComment)
+	return out, nil
+}
+
+// SelectionRange implements protocol.Server: what is around a place, by what has a type, then its declaration.
+func (s *server) SelectionRange(ctx context.Context, p *protocol.SelectionRangeParams) ([]protocol.SelectionRange,
+	error) {
+	d, err := s.document(ctx, p.TextDocument.URI)
+	if err != nil {
+		return nil, err
+	}
+	f := d.facts()
+	out := []protocol.SelectionRange{}
+	for _, pos := range p.Positions {
+		at := d.offset(pos)
+		around := []diag.Span{{File: d.file, Start: at, End: at}}
+		if u, ok := f.names.At(at); ok {
+			around = append(around, u.Span)
+		}
+		for s := range f.types {
+			around = append(around, diag.Span{File: d.file, Start: s.start, End: s.end})
+		}
+		for _, decl := range f.syntax.Decls {
+			around = append(around, decl.Span())
+		}
+		out = append(out, d.nested(at, append(around, diag.Span{File: d.file, End: len(d.file.Text)})))
+	}
+	return out, nil
+}
+
+// nested are the spans that hold an offset, each in the next larger one that holds it.
+func (d *document) nested(offset int, spans []diag.Span) protocol.SelectionRange {
+	var chain []diag.Span
+	inner := diag.Span{Start: offset, End: offset}
+	for {
+		best := diag.Span{Start: 0, End: -1}
+		for _, s := range spans {
+			if s.Start <= inner.Start && inner.End <= s.End && s.End-s.Start > inner.End-inner.Start &&
+				(best.End < 0 || s.End-s.Start < best.End-best.Start) {
+				best = s
+			}
+		}
+		if best.End < 0 {
+			break
+		}
+		chain = append(chain, best)
+		inner = best
+	}
+	var out *protocol.SelectionRange
+	for i := len(chain) - 1; i >= 0; i-- {
+		out = &protocol.SelectionRange{Range: d.span(chain[i]), Parent: out}
+	}
+	if out == nil {
+		return protocol.SelectionRange{Range: d.span(inner)}
+	}
+	return *out
+}
+
+// Formatting implements protocol.Server. A file that does not parse stays as it is.
+func (s *server) Formatting(ctx context.Context, p *protocol.DocumentFormattingParams) ([]protocol.TextEdit, error) {
+	d, err := s.document(ctx, p.TextDocument.URI)
+	if err != nil {
+		return nil, err
+	}
+	text, list := format.Source(d.file)
+	if list.HasErrors() || text == d.file.Text {
+		return []protocol.TextEdit{}, nil
+	}
+	// The lines before the first that changes and after the last stay, and with them what an editor knows of them.
+	old := d.file.Text
+	from := 0
+	for from < len(old) && from < len(text) && old[from] == text[from] {
+		from++
+	}
+	for from > 0 && old[from-1] != '\n' {
+		from--
+	}
+	end := 0
+	for end < len(old)-from && end < len(text)-from && old[len(old)-1-end] == text[len(text)-1-end] {
+		end++
+	}
+	for end > 0 && old[len(old)-end-1] != '\n' {
+		end--
+	}
+	return []protocol.TextEdit{{Range: d.span(diag.Span{Start: from, End: len(old) - end}),
+		NewText: text[from : len(text)-end]}}, nil
+}

@@ -1,0 +1,158 @@
+package lsp
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+)
+
+// quiet is how long a document has to stay as it is before it is checked for its diagnostics: nobody reads those of a
+// word that is being written.
+const quiet = 60 * time.Millisecond
+
+// server answers the requests of one client.
+type server struct {
+	protocol.UnimplementedServer
+	version string
+	client  protocol.Client
+
+	mu      sync.Mutex
+	docs    documents
+	utf8    bool
+	down    bool // shutdown was asked for
+	changed map[string]*time.Timer
+	told    map[uri.URI]bool // what has diagnostics
+	sending sync.Mutex       // diagnostics are sent one document after the other
+}
+
+// Initialize implements protocol.Server.
+func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
+	s.mu.Lock()
+	if g := p.Capabilities.General; g != nil {
+		s.utf8 = slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8)
+	}
+	encoding := protocol.PositionEncodingKindUTF16
+	if s.utf8 {
+		encoding = protocol.PositionEncodingKindUTF8
+	}
+	s.mu.Unlock()
+	yes := protocol.Boolean(true)
+	all, incremental := true, protocol.TextDocumentSyncKindIncremental
+	return &protocol.InitializeResult{
+		ServerInfo: protocol.ServerInfo{Name: "healc", Version: protocol.NewOptional(s.version)},
+		Capabilities: protocol.ServerCapabilities{
+			PositionEncoding: encoding,
+			TextDocumentSync: &protocol.TextDocumentSyncOptions{OpenClose: &all,
+				Change: &incremental},
+			HoverProvider: yes, DefinitionProvider: yes, ReferencesProvider: yes, DocumentHighlightProvider: yes,
+			DocumentSymbolProvider: yes, FoldingRangeProvider: yes, DocumentFormattingProvider: yes,
+			InlayHintProvider: yes, SelectionRangeProvider: yes,
+			CodeActionProvider:    &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{"quickfix"}},
+			RenameProvider:        &protocol.RenameOptions{PrepareProvider: &all},
+			CompletionProvider:    &protocol.CompletionOptions{TriggerCharacters: []string{"."}},
+			SignatureHelpProvider: &protocol.SignatureHelpOptions{TriggerCharacters: []string{"(", ","}},
+			SemanticTokensProvider: &protocol.SemanticTokensOptions{Full: yes,
+				Legend: protocol.SemanticTokensLegend{TokenTypes: tokenTypes, TokenModifiers: tokenModifiers}},
+		},
+	}, nil
+}
+
+// Initialized implements protocol.Server.
+func (s *server) Initialized(context.Context, *protocol.InitializedParams) error { return nil }
+
+// SetTrace implements protocol.Server.
+func (s *server) SetTrace(context.Context, *protocol.SetTraceParams) error { return nil }
+
+// Shutdown implements protocol.Server.
+func (s *server) Shutdown(context.Context) error {
+	s.mu.Lock()
+	s.down = true
+	for _, t := range s.changed {
+		t.Stop()
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// DidOpen implements protocol.Server.
+func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := newDocument(p.TextDocument.URI, p.TextDocument.Version, p.TextDocument.Text, s.utf8)
+	s.docs = s.docs.with(d)
+	s.later(d.file.Name)
+	return nil
+}
+
+// DidChange implements protocol.Server.
+func (s *server) DidChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.docs[pathOf(p.TextDocument.URI)]
+	if d == nil {
+		return notOpen(p.TextDocument.URI)
+	}
+	d, err := d.changed(p.TextDocument.Version, p.ContentChanges)
+	if err != nil {
+		return err
+	}
+	s.docs = s.docs.with(d)
+	s.later(d.file.Name)
+	return nil
+}
+
+// DidSave implements protocol.Server.
+func (s *server) DidSave(context.Context, *protocol.DidSaveTextDocumentParams) error { return nil }
+
+// DidClose implements protocol.Server.
+func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := pathOf(p.TextDocument.URI)
+	s.docs = s.docs.without(path)
+	s.later(path)
+	return nil
+}
+
+// later sends the diagnostics of all documents when path has not changed for a while. s is locked.
+func (s *server) later(path string) {
+	if t := s.changed[path]; t != nil {
+		t.Stop()
+	}
+	if !s.down {
+		s.changed[path] = time.AfterFunc(quiet, s.publish)
+	}
+}
+
+// publish sends the diagnostics of all documents that are open, and none for those that no longer are. What was found
+// before costs nothing.
+func (s *server) publish() {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.mu.Lock()
+	docs, down := s.docs, s.down
+	s.mu.Unlock()
+	if down {
+		return
+	}
+	open := map[uri.URI]bool{}
+	for _, path := range slices.Sorted(maps.Keys(docs)) {
+		d := docs[path]
+		open[d.uri] = true
+		s.told[d.uri] = true
+		_ = s.client.PublishDiagnostics(context.Background(), &protocol.PublishDiagnosticsParams{URI: d.uri,
+			Version: protocol.NewOptional(d.version), Diagnostics: d.diagnostics()}) // who has gone needs none
+	}
+	for at := range s.told {
+		if !open[at] {
+			delete(s.told, at)
+			_ = s.client.PublishDiagnostics(context.Background(), &protocol.PublishDiagnosticsParams{URI: at,
+				Diagnostics: []protocol.Diagnostic{}})
+		}
+	}
+}
