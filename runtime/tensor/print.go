@@ -20,13 +20,14 @@ const (
 
 // Format writes t the way NumPy's print does with floatmode='unique', without a newline at the end: every float in the
 // fewest digits that read back as the same value, columns aligned, in exponent form when an element's magnitude is 1e8
-// or above or below 1e-4, or the largest is over 1000 times the smallest. Bools are true and false. An empty tensor
-// prints as [], a string as its characters.
+// or above or below 1e-4, or the largest is over 1000 times the smallest. Bools are true and false, where NumPy writes
+// True and False. Types that NumPy does not have print as the f32 of the same value, bf16 in the digits that it needs.
+// An empty tensor prints as [], a string as its characters.
 //
 //	[[ 1.    2.5 ]
 //	 [-0.125 3.  ]]
 //
-// Source of the layout: numpy/core/arrayprint.py.
+// Source of the layout: numpy/_core/arrayprint.py.
 func Format(w io.Writer, t *Tensor) error {
 	if s, ok := t.Text(); ok {
 		_, err := io.WriteString(w, s)

@@ -38,13 +38,10 @@ func roundTo(dtype types.DType, x float64) float64 {
 }
 
 // shortest prints x, a finite value of dtype, in the fewest digits that read back as x: as 'e', 1.5e-07, or
-// as 'f', 0.00000015.
+// as 'f', 0.00000015. Of two such numbers that are as near to x it is the even one.
 func shortest(dtype types.DType, x float64, form byte) string {
-	switch dtype {
-	case types.F64:
-		return strconv.FormatFloat(x, form, -1, 64)
-	case types.F32:
-		return strconv.FormatFloat(x, form, -1, 32)
+	if dtype == types.F32 || dtype == types.F64 {
+		return shortestEven(x, form, dtype.Bits())
 	}
 	// No value of 16 bits needs more than 5 digits. Next to a power of two the values above are twice as far as those
 	// below, so the second nearest decimal may read back where the nearest, if it lies below, does not.
@@ -58,6 +55,27 @@ func shortest(dtype types.DType, x float64, form byte) string {
 			return strconv.FormatFloat(y, form, -1, 64)
 		}
 	}
+}
+
+// shortestEven is shortest for a type that strconv knows, which takes the greater of two that are as near:
+// 0.00024414063 for the f32 2^-12, which is 0.000244140625.
+func shortestEven(x float64, form byte, bits int) string {
+	s := strconv.FormatFloat(x, 'e', -1, bits)
+	digits, exp, _ := strings.Cut(s, "e")
+	after := max(len(strings.TrimLeft(digits, "-"))-len("1."), 0)
+	even := strconv.FormatFloat(x, 'e', after, 64)
+	places := after
+	if form == 'f' {
+		power, err := strconv.Atoi(exp)
+		if err != nil {
+			panic("BUG: runtime: " + err.Error())
+		}
+		places -= power
+	}
+	if y, err := strconv.ParseFloat(even, bits); even == s || err != nil || y != x || places < 0 {
+		return strconv.FormatFloat(x, form, -1, bits)
+	}
+	return strconv.FormatFloat(x, form, places, 64)
 }
 
 func parsedFloat(s string) float64 {
@@ -124,9 +142,11 @@ func (f *floatFormat) see(bits uint64) {
 	}
 }
 
-// choose picks exponent or positional form.
+// choose picks exponent or positional form. 1e-4 is that of the type: the f32 next to it, which is less, prints as
+// 0.0001.
 func (f *floatFormat) choose() {
-	f.exponent = f.most > 0 && (f.most >= 1e8 || f.least < 1e-4 || roundTo(f.dtype, f.most/f.least) > 1000)
+	f.exponent = f.most > 0 &&
+		(f.most >= 1e8 || f.least < roundTo(f.dtype, 1e-4) || roundTo(f.dtype, f.most/f.least) > 1000)
 }
 
 // split returns the parts of a finite value: before the point with the sign, after it, and the exponent without its e.

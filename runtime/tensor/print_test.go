@@ -1,7 +1,10 @@
 package tensor_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -23,24 +26,20 @@ func formatted(t *testing.T, x *tensor.Tensor) string {
 // TestFormatLikeNumPy compares with what NumPy itself printed; see testdata/generate.py.
 func TestFormatLikeNumPy(t *testing.T) {
 	noLeaks(t)
-	text, err := os.ReadFile("testdata/print.txt")
+	cases := strings.Split("\n"+string(decompressed(t, "testdata/print.txt.gz")), "\n== ")[1:]
+	data := decompressed(t, "testdata/print.safetensors.gz")
+	arrays, err := tensorfile.ReadSafetensors(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := tensorfile.OpenNpz("testdata/print.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	cases := strings.Split("\n"+string(text), "\n== ")[1:]
-	if len(cases) != len(z.Names()) || len(cases) < 300 {
-		t.Fatalf("%d texts for %d arrays", len(cases), len(z.Names()))
+	if len(cases) != len(arrays.Names()) || len(cases) < 500 {
+		t.Fatalf("%d texts for %d arrays", len(cases), len(arrays.Names()))
 	}
 	failed := 0
 	for _, c := range cases {
 		name, want, _ := strings.Cut(c, "\n")
 		want = strings.TrimSuffix(want, "\n")
-		x := must(t)(z.Read(name))
+		x := must(t)(arrays.Read(name))
 		if got := formatted(t, x); got != want {
 			t.Errorf("case %s, %v: got\n%s\nwant\n%s", name, x, got, want)
 			if failed++; failed > 10 {
@@ -48,6 +47,24 @@ func TestFormatLikeNumPy(t *testing.T) {
 			}
 		}
 	}
+}
+
+func decompressed(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func TestFormatViews(t *testing.T) {
