@@ -111,14 +111,19 @@ func WriteNpy(w io.Writer, t *tensor.Tensor) error {
 // anything fails.
 func WriteNpyFile(path string, t *tensor.Tensor) error { return WriteNpyFileUntil(path, t, nil) }
 
-// WriteNpyFileUntil is WriteNpyFile that asks ended before each piece and after the last, unless it is nil: after an
-// error there, nothing is changed.
+// WriteNpyFileUntil is WriteNpyFile that asks ended, as WriteFileUntil does.
 func WriteNpyFileUntil(path string, t *tensor.Tensor, ended func() error) error {
+	return WriteFileUntil(path, ended, func(w io.Writer) error { return WriteNpy(w, t) })
+}
+
+// WriteFileUntil lets write fill a file, which is replaced as a whole or stays as it was. It asks ended before each
+// piece and after the last, unless it is nil: after an error there, nothing is changed.
+func WriteFileUntil(path string, ended func() error, write func(io.Writer) error) error {
 	return writeFile(path, func(w io.Writer) error {
 		if ended == nil {
-			return WriteNpy(w, t)
+			return write(w)
 		}
-		if err := WriteNpy(&until{w, ended}, t); err != nil {
+		if err := write(&until{w, ended}); err != nil {
 			return err
 		}
 		return ended()

@@ -137,6 +137,7 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 		if _, file, indexed := strings.Cut(out, "="); indexed {
 			out = file
 		}
+		out, _ = driver.InputFile(out)
 		r.Write = append(r.Write, filepath.Dir(out))
 	}
 	cmd, err := sandbox.Command(r, os.Args[1:]...)

@@ -8,9 +8,6 @@ import (
 	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
-	"healc/runtime"
-	"healc/runtime/collective"
-	"healc/runtime/exchange"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
 )
@@ -72,33 +69,4 @@ func (j *Job) partOf(m *engine.Module, p *ir.Value, axis int, text string) (*ten
 		t, err = cutOut(t, text)
 	}
 	return t, whole, err
-}
-
-// writePart writes the result of which each rank has a part that lies so.
-func (j *Job) writePart(m *engine.Module, path string, l exchange.Layout, shape []int64, t *tensor.Tensor,
-	ended func() error) error {
-	head, err := tensorfile.NpyHeader(t.DType, shape)
-	if err != nil {
-		return err
-	}
-	dense, err := t.Contiguous()
-	if err != nil {
-		return err
-	}
-	defer dense.Close()
-	c := j.Opts.Cluster
-	done, err := collective.Write(c, runtime.SharedFiles(runtime.OS{Ended: ended}), path, head,
-		collective.Tensor{At: int64(len(head)), Layout: l, Part: dense.Raw()})
-	if done || err != nil {
-		return err
-	}
-	whole, err := m.Gather(l, shape, t)
-	if err != nil {
-		return err
-	}
-	defer whole.Close()
-	if c.Rank() > 0 {
-		return nil
-	}
-	return tensorfile.WriteNpyFileUntil(path, whole, ended)
 }

@@ -21,9 +21,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/abi"
-	"healc/runtime/cluster"
 	"healc/runtime/tensor"
-	"healc/runtime/tensorfile"
 )
 
 // Job is one run of a program.
@@ -31,7 +29,7 @@ type Job struct {
 	File   *diag.File
 	Entry  string   // "" is main, whose value becomes the exit code
 	Inputs []string // NAME=VALUE
-	Outs   []string // PATH or INDEX=PATH: results that go to .npy files
+	Outs   []string // PATH or INDEX=PATH: results that go to files
 	Dir    string   // where relative paths start; "" is the working folder
 	Out    io.Writer
 	Opts   engine.Options
@@ -110,7 +108,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err := j.May.check(m.IR(), f.IR().Name); err != nil {
 		return 0, err
 	}
-	outs, err := j.outs(len(f.IR().Results))
+	outs, err := j.outs(f.IR().Results)
 	if err != nil {
 		return 0, err
 	}
@@ -366,39 +364,6 @@ func entries(p *tree.Program) string {
 	return strings.Join(parts, ", ")
 }
 
-// outs reads the --out options: the path for each result, "" for one that is printed.
-func (j *Job) outs(results int) ([]string, error) {
-	paths := make([]string, results)
-	for _, o := range j.Outs {
-		index, path := 0, o
-		if before, after, ok := strings.Cut(o, "="); ok {
-			if n, err := strconv.Atoi(before); err == nil {
-				index, path = n, after
-				if n < 0 || n >= results {
-					return nil, Usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
-				}
-			}
-		} else if results != 1 {
-			e := Usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
-			if results > 1 {
-				e.Help = "choose one by number: --out 0=" + o
-			}
-			return nil, e
-		}
-		if path == "" {
-			return nil, Usagef("--out %s: the path is missing", o)
-		}
-		if index >= results {
-			return nil, Usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
-		}
-		if paths[index] != "" {
-			return nil, Usagef("--out names result %d twice", index)
-		}
-		paths[index] = path
-	}
-	return paths, nil
-}
-
 // Given reports whether there is an input of a name.
 func (j *Job) Given(name string) bool {
 	return slices.ContainsFunc(j.Inputs, func(in string) bool {
@@ -590,43 +555,6 @@ func numpyName(d types.DType) string {
 		return "uint" + strconv.Itoa(d.Bits())
 	}
 	return "int" + strconv.Itoa(d.Bits())
-}
-
-// write prints the results, or puts them into files.
-func (j *Job) write(m *engine.Module, f *engine.Func, args, results []*tensor.Tensor, outs []string,
-	ended func() error) error {
-	for i, t := range results {
-		if l, shape := f.Result(i, args); shape != nil {
-			if outs[i] != "" {
-				if err := j.writePart(m, inDir(j.Dir, outs[i]), l, shape, t, ended); err != nil {
-					return fmt.Errorf("cannot write result %d: %w", i, err)
-				}
-				continue
-			}
-			whole, err := m.Gather(l, shape, t)
-			if err != nil {
-				return err
-			}
-			defer whole.Close()
-			t = whole
-		}
-		if outs[i] != "" {
-			if c := j.Opts.Cluster; cluster.Many(c) && c.Rank() > 0 {
-				continue // the first rank writes it
-			}
-			if err := tensorfile.WriteNpyFileUntil(inDir(j.Dir, outs[i]), t, ended); err != nil {
-				return fmt.Errorf("cannot write result %d: %w", i, err)
-			}
-			continue
-		}
-		if err := tensor.Format(j.Out, t); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(j.Out, "\n"); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func CloseAll(ts []*tensor.Tensor) {
