@@ -26,11 +26,11 @@ import (
 // without a sandbox, and one of large tensors the time of several copies more. So let a call do much. There are no
 // devices, Options.Cache is not used, and the backends are CPU and Interp. A transcript has no sandbox.
 type Sandbox struct {
-	// Read and Write are folders. load_npy may read in both and below, save_npy write in those of Write. Without any a
-	// program uses no files, and once it is compiled its process cannot open one. The folder of the source can be read,
-	// since imports are there, and so can Options.AllowImport, unless Options.ReadFile reads them. A System of your own
-	// in Options is called in this process, and it alone says what load_npy and save_npy do; with a runtime.OS only
-	// what is printed is.
+	// Read and Write are folders. load_npy may read in both and below, save_npy, save_png and save_pgm write in those
+	// of Write. Without any a program uses no files, and once it is compiled its process cannot open one. The folder
+	// of the source can be read, since imports are there, and so can Options.AllowImport, unless Options.ReadFile
+	// reads them. A System of your own in Options is called in this process, and it alone says what load_npy and
+	// save_npy do, and as a runtime.ImageSaver save_png and save_pgm; with a runtime.OS only what is printed is.
 	Read, Write []string
 
 	Memory int64         // bytes of the process, which the compiler needs some of; 0 is no limit

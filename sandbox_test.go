@@ -21,6 +21,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // needSandbox skips where the system has no sandbox.
@@ -58,6 +59,10 @@ func (n *notes) SaveNpy(path string, t *tensor.Tensor) error {
 		return n.err
 	}
 	return n.Print(fmt.Sprintln("save", path, t, t.Bits()))
+}
+
+func (n *notes) SaveImage(path string, form tensorfile.Image, t *tensor.Tensor) error {
+	return n.Print(fmt.Sprintln("save", form, path, t, t.Bits()))
 }
 
 // must is a tensor without the error that it comes with.
@@ -151,6 +156,8 @@ var alike = []struct {
 		func() []*heal.Tensor { return []*heal.Tensor{counted(types.F32, 5)} }},
 	{"files", `@io fn f(x: f64[3]) -> f64[3] = { save_npy("out.npy", x); let y = load_npy[f64, 3]("in.npy"); y + x }`,
 		func() []*heal.Tensor { return []*heal.Tensor{counted(types.F64, 3)} }},
+	{"pictures", `@io fn f(x: u16[2, 3, 4]) = { save_png("out.png", x); save_pgm("a:b.pgm", x[.., .., 1]); }`,
+		func() []*heal.Tensor { return []*heal.Tensor{counted(types.U16, 2, 3, 4)} }},
 	{"an index out of range", "fn f(a: i32[3],\n     i: i32) -> i32 =\n  a[i]", func() []*heal.Tensor {
 		return []*heal.Tensor{counted(types.I32, 3), heal.Scalar(int32(-1))}
 	}},

@@ -31,6 +31,7 @@ type System interface {
 	Format(a *Array) (string, error) // as `print` shows it
 	LoadNpy(path string) (*Array, error)
 	SaveNpy(path string, a *Array) error
+	SaveImage(path, form string, a *Array) error // form is "png" or "pgm"
 }
 
 // Pull builds the scalar program for one element of a kernel. Elements of operands are pulled in at the

@@ -70,7 +70,7 @@ const (
 	ShardSource
 	// ShardLoaded: every rank reads its part alone of what is used for nothing but to be cut, and else all of it.
 	ShardLoaded
-	// ShardOutput: gathered, and printed by rank 0.
+	// ShardOutput: gathered, and printed or written by rank 0.
 	ShardOutput
 	// ShardWritten: every rank writes its own part.
 	ShardWritten
@@ -131,7 +131,7 @@ var shardingTexts = [...]struct{ name, text string }{
 	ShardSource: {"sources", "Every rank makes its own part."},
 	ShardLoaded: {"files that are read", "Every rank reads its own part of what is used for nothing but to be cut, " +
 		"and else all of it."},
-	ShardOutput: {"output", "Gathered, and printed by rank 0."},
+	ShardOutput: {"output", "Gathered, and printed or written by rank 0."},
 	ShardWritten: {"files", "Every rank writes its own part. Where that would be many short runs of bytes, all ranks " +
 		"send to all, so that each has whole rows to write."},
 	ShardState:    {"states", "Every rank writes its own part, and reads it."},

@@ -75,6 +75,20 @@ func LoadNpyPart(s System, path string, cut tensorfile.Cut) (*tensor.Tensor, err
 	return tensorfile.PartOf(t, cut)
 }
 
+// ImageSaver is a System that writes pictures.
+type ImageSaver interface {
+	SaveImage(path string, form tensorfile.Image, t *tensor.Tensor) error
+}
+
+// SaveImage writes a picture by a system, which may know none.
+func SaveImage(s System, path string, form tensorfile.Image, t *tensor.Tensor) error {
+	if s, ok := s.(ImageSaver); ok {
+		return s.SaveImage(path, form, t)
+	}
+	return fmt.Errorf("cannot write %s: the System of this program, a %T, writes no pictures: it has no method "+
+		"SaveImage", path, s)
+}
+
 // FileSharer is a System whose files the ranks of a program write together.
 type FileSharer interface {
 	// SharedFiles is nil where rank 0 writes what was gathered, by SaveNpy.

@@ -61,6 +61,11 @@ func (o OS) SaveNpy(path string, t *tensor.Tensor) error {
 	return tensorfile.WriteNpyFileUntil(path, t, o.Ended)
 }
 
+// SaveImage implements ImageSaver.
+func (o OS) SaveImage(path string, form tensorfile.Image, t *tensor.Tensor) error {
+	return tensorfile.WriteImageFile(path, form, t, o.Ended)
+}
+
 // sharedFiles are those of the file system that ranks write together.
 type sharedFiles struct{ OS }
 
@@ -92,6 +97,8 @@ var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"print_f64": hostPrintOne,
 	"load_npy":  hostLoad,
 	"save_npy":  hostSave,
+	"save_png":  hostSaveImage(tensorfile.PNG),
+	"save_pgm":  hostSaveImage(tensorfile.PGM),
 
 	"assert":     hostAssert,
 	"str_len":    hostStrLen,
@@ -186,6 +193,17 @@ func hostSave(r *run, fr *frame, s *boundStep) error {
 	}
 	defer t.Close()
 	return r.env.System.SaveNpy(fr.strs[s.views[0].buf], t)
+}
+
+func hostSaveImage(form tensorfile.Image) func(r *run, fr *frame, s *boundStep) error {
+	return func(r *run, fr *frame, s *boundStep) error {
+		t, err := fr.view(&s.views[1])
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		return SaveImage(r.env.System, fr.strs[s.views[0].buf], form, t)
+	}
 }
 
 // printedScalar is the text of print_i32 and its kin.

@@ -153,7 +153,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/cache", "codegen runtime/abi internal/identity"},
 	{"internal/modules", "lang/ast lang/check lang/diag lang/parser stdlib internal/regular"},
 	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
-	{"internal/interpio", "lang/types ir runtime runtime/checkpoint runtime/tensor"},
+	{"internal/interpio", "lang/types ir runtime runtime/checkpoint runtime/tensor runtime/tensorfile"},
 	{"internal/backend", "codegen codegen/gpu runtime/memory runtime/device/..."},
 	{"internal/residency", "leaves lang/check/tree ir ir/ops ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/sandbox", "runtime/jitinfo"},
@@ -173,12 +173,13 @@ var imports = []struct{ pkg, may string }{
 		"codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/collective runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +
-		"internal/backend internal/caught internal/engine internal/modules internal/regular internal/sandbox " +
-		"internal/sandbox/wire internal/testhook"},
+		"runtime/tensorfile internal/backend internal/caught internal/engine internal/modules internal/regular " +
+		"internal/sandbox internal/sandbox/wire internal/testhook"},
 	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
 	{"internal/sandbox/remote",
-		"codegen/target/profile leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
-			"internal/sandbox internal/sandbox/serve internal/sandbox/wire internal/until"},
+		"codegen/target/profile leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor " +
+			"runtime/tensorfile internal/backend internal/sandbox internal/sandbox/serve internal/sandbox/wire " +
+			"internal/until"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
 	{"", "codegen/target/tuned leaves runtime runtime/cluster/... runtime/memory runtime/tensor runtime/device " +

@@ -12,6 +12,7 @@ import (
 	"healc/ir/ops"
 	"healc/runtime"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 	"healc/tests/ways"
 )
 
@@ -156,6 +157,10 @@ type inFolder struct {
 
 func (s inFolder) LoadNpy(path string) (*tensor.Tensor, error) {
 	return s.System.LoadNpy(s.dir + "/" + path)
+}
+
+func (s inFolder) SaveImage(path string, form tensorfile.Image, x *tensor.Tensor) error {
+	return runtime.SaveImage(s.System, s.dir+"/"+path, form, x)
 }
 
 func (s inFolder) SaveNpy(path string, x *tensor.Tensor) error {

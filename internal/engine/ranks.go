@@ -49,6 +49,14 @@ func (s rankSystem) SaveNpy(path string, t *tensor.Tensor) (err error) {
 	return cluster.Settle(s.cluster, cluster.Anywhere, cluster.FailedCode, err)
 }
 
+// SaveImage implements runtime.ImageSaver, as SaveNpy is.
+func (s rankSystem) SaveImage(path string, form tensorfile.Image, t *tensor.Tensor) (err error) {
+	if s.cluster.Rank() == 0 {
+		err = runtime.SaveImage(s.System, path, form, t)
+	}
+	return cluster.Settle(s.cluster, cluster.Anywhere, cluster.FailedCode, err)
+}
+
 // SharedFiles implements runtime.FileSharer.
 func (s rankSystem) SharedFiles() collective.Files { return runtime.SharedFiles(s.System) }
 

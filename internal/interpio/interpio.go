@@ -10,6 +10,7 @@ import (
 	"healc/runtime"
 	"healc/runtime/checkpoint"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // System is input and output for the interpreter, by those of the runtime.
@@ -87,6 +88,15 @@ func (s System) SaveNpy(path string, a *ir.Array) error {
 	}
 	defer t.Close()
 	return s.To.SaveNpy(path, t)
+}
+
+func (s System) SaveImage(path, form string, a *ir.Array) error {
+	t, err := tensor.FromBits(a.DType, a.Shape, a.Bits)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return runtime.SaveImage(s.To, path, tensorfile.Image(form), t)
 }
 
 // ToArray copies a tensor, or a string, for the interpreter.

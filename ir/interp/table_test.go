@@ -15,8 +15,9 @@ import (
 // hosts are the operations that talk to the outside world; TestHost and the calls of TestRun run them.
 var hosts = map[string]bool{
 	"call": true, "print": true, "print_str": true, "print_i32": true, "print_i64": true, "print_f32": true,
-	"print_f64": true, "load_npy": true, "save_npy": true,
-	"assert": true, "str_len": true, "str_concat": true, "str_eq": true, "str_lt": true,
+	"print_f64": true, "load_npy": true, "save_npy": true, "save_png": true,
+	"save_pgm": true,
+	"assert":   true, "str_len": true, "str_concat": true, "str_eq": true, "str_lt": true,
 }
 
 // forEachInstance calls check with random uses of every operation of the table.

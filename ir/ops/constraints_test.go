@@ -301,6 +301,15 @@ var negatives = []negative{
 	{"load_npy_C2", tys("string"), ir.A{"dtype": types.String, "shape": sh("")}, nil, "not string"},
 	{"save_npy_C1", tys("i32", "f32"), nil, nil, "is a string, not i32"},
 	{"save_npy_C2", tys("string", "string"), nil, nil, "not string"},
+	{"save_png_C1", tys("i32", "u8[2,2]"), nil, nil, "is a string, not i32"},
+	{"save_png_C2", tys("string", "f32[2,2]"), nil, nil, "needs u8 or u16, not f32[2, 2]"},
+	{"save_png_C3", tys("string", "u8[2]"), nil, nil, "or rows and columns alone, not u8[2]"},
+	{"save_png_C3", tys("string", "u8[M,2,5]"), nil, nil, "u8[M, 2, 5] has 5"},
+	{"save_png_C4", tys("string", "u16[M,0,3]"), nil, nil, "axis 1 of u16[M, 0, 3] has none"},
+	{"save_pgm_C1", tys("i32", "u8[2,2]"), nil, nil, "is a string, not i32"},
+	{"save_pgm_C2", tys("string", "i32[2,2]"), nil, nil, "needs u8 or u16, not i32[2, 2]"},
+	{"save_pgm_C3", tys("string", "u8[2,2,1]"), nil, nil, "with rows and columns, not u8[2, 2, 1]"},
+	{"save_pgm_C4", tys("string", "u8[0,M]"), nil, nil, "axis 0 of u8[0, M] has none"},
 }
 
 // familyNegatives are the negatives of operations that are made alike.

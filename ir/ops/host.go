@@ -189,6 +189,72 @@ var _ = ir.Define(SaveNpy, ir.OpDef{
 	Example: "{ save_npy(\"x.npy\", [1.0, 2.0]); load_npy[f32, 2](\"x.npy\") } == [1.0, 2.0]",
 })
 
+// The operations that write pictures.
+var (
+	SavePng = savePicture("png", "a picture, with rows, columns and 1 to 4 channels (grey, grey and alpha, RGB, RGB "+
+		"and alpha), or rows and columns alone", 4)
+	SavePgm = savePicture("pgm", "a picture of grey, with rows and columns", 0)
+)
+
+var pictured = dtypeSet{"u8 or u16", func(d types.DType) bool { return d == types.U8 || d == types.U16 }}
+
+// savePicture is save_FORM: it writes a picture of a form that has at most so many channels; 0 for no axis of them.
+func savePicture(form, what string, channels int64) *ir.OpDef {
+	name := "save_" + form
+	return ir.Define(ir.Declare(name), ir.OpDef{
+		Class: ir.Host, Surface: name, Arity: 2, Traits: ir.Effect | ir.Files,
+		Sharding: ir.ShardOutput,
+		Params: []ir.Param{
+			{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
+			{Name: "x", Kind: ir.ParamValue},
+		},
+		Summary: "Writes a tensor of u8 or u16 to a ." + form + " file: " + what + ".",
+		Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+			if args[0].Elem != types.String {
+				return nil, broken("C1", "the path of `%s` is a string, not %s", name, args[0])
+			}
+			return nil, requirePicture(name, what, channels, args[1])
+		},
+		Eval: func(c ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+			return nil, c.System().SaveImage(args[0].Str, form, args[1])
+		},
+		NoGrad: "writing has no value",
+		Constraints: []ir.Constraint{
+			{Name: "C1", Text: "the path is a string"},
+			{Name: "C2", Text: "the elements are u8 or u16"},
+			{Name: "C3", Text: "the operand is " + what},
+			{Name: "C4", Text: "no extent is 0"},
+		},
+		Example: "{ " + name + "(\"x." + form + "\", [[0_u8, 255]]); 1 } == 1",
+	})
+}
+
+// requirePicture checks what is known of the shape; the rest is checked where it is written.
+func requirePicture(name, what string, channels int64, t types.Tensor) error {
+	if !pictured.has(t.Elem) {
+		err := broken("C2", "`%s` needs u8 or u16, not %s", name, t)
+		if t.Elem.IsFloat() {
+			err.Help = "of numbers from 0 to 1: `round(x * 255) as u8`"
+		}
+		return err
+	}
+	rank := len(t.Shape)
+	if rank != 2 && (rank != 3 || channels == 0) {
+		return broken("C3", "`%s` writes %s, not %s", name, what, t)
+	}
+	if rank == 3 {
+		if n, known := t.Shape[2].Const(); known && (n < 1 || n > channels) {
+			return broken("C3", "`%s` writes %s: %s has %d", name, what, t, n)
+		}
+	}
+	for axis, d := range t.Shape[:2] {
+		if d.IsConst(0) {
+			return broken("C4", "`%s` writes no picture without pixels: axis %d of %s has none", name, axis, t)
+		}
+	}
+	return nil
+}
+
 // The operations on strings. They are done by the runtime, between kernels: no kernel sees a string.
 
 // StrLen counts the bytes of a string.

@@ -15,6 +15,7 @@ var Skipped = map[string]string{
 	"assert":    "stops the program", "str_len": "works on strings", "str_concat": "works on strings",
 	"str_eq": "works on strings",
 	"str_lt": "works on strings", "load_npy": "reads a file", "save_npy": "writes a file",
+	"save_png": "writes a file", "save_pgm": "writes a file",
 	"fusion": "is made by a pass", "partial_sort": "is made by a pass", "partial_argsort": "is made by a pass",
 	"block_matmul": "is a part of split_matmul",
 	"jvp":          "is made of vjp", "natural": "is a part of modpow", "coprime": "is a part of modinv",

@@ -40,6 +40,7 @@ import (
 	"healc/runtime"
 	"healc/runtime/memory"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
@@ -272,6 +273,10 @@ func (s *memSystem) LoadNpy(path string) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("open %s: no such file", path)
 	}
 	return tensor.FromBits(a.DType, a.Shape, a.Bits)
+}
+
+func (s *memSystem) SaveImage(path string, _ tensorfile.Image, t *tensor.Tensor) error {
+	return s.SaveNpy(path, t)
 }
 
 func (s *memSystem) SaveNpy(path string, t *tensor.Tensor) error {

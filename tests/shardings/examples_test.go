@@ -152,6 +152,10 @@ func (s system) LoadNpy(path string) (*tensor.Tensor, error) {
 	return tensorfile.ReadNpyFile(filepath.Join(s.dir, path))
 }
 
+func (s system) SaveImage(path string, form tensorfile.Image, x *tensor.Tensor) error {
+	return s.OS.SaveImage(filepath.Join(s.dir, path), form, x)
+}
+
 func (s system) SaveNpy(path string, x *tensor.Tensor) error {
 	return tensorfile.WriteNpyFile(filepath.Join(s.dir, path), x)
 }

@@ -31,6 +31,7 @@ var written = []struct{ name, source string }{
 	{"bools", `let x: i32[N] sharded(0) = 0..N; save_npy(PATH, x % 3 == 1)`},
 	{"nothing", `let x: f32[0, 3] sharded(0) = tabulate(0, 3, |i, j| (i + j) as f32); save_npy(PATH, x)`},
 	{"a tensor of every rank", `save_npy(PATH, tabulate(N, |i| cos(i as f32)))`},
+	{"a picture", `let x: u8[N, 9, 3] sharded(0) = tabulate(N, 9, 3, |i, j, k| (i * j + k) as u8); save_png(PATH, x)`},
 	{"one that was gathered", `let x: f32[N] sharded(0) = tabulate(N, |i| cos(i as f32)); print(x); save_npy(PATH, x)`},
 }
 

@@ -131,6 +131,15 @@ func (s System) SaveNpy(path string, t *tensor.Tensor) error {
 	return s.OS.SaveNpy(path, t)
 }
 
+// SaveImage implements runtime.ImageSaver.
+func (s System) SaveImage(path string, form tensorfile.Image, t *tensor.Tensor) error {
+	path, err := s.written(path)
+	if err != nil {
+		return err
+	}
+	return s.OS.SaveImage(path, form, t)
+}
+
 // written is the path of a file that the program may write.
 func (s System) written(path string) (string, error) {
 	path = inDir(s.Dir, path)

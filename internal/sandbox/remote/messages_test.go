@@ -54,6 +54,7 @@ func TestRefused(t *testing.T) {
 		"a file":                {[]wire.Message{say(wire.ReadFile, "/etc/passwd")}, "may not ask"},
 		"a tensor file":         {[]wire.Message{say(wire.LoadNpy, "x.npy")}, "no call does"},
 		"to save one":           {[]wire.Message{say(wire.SaveNpy, "x.npy", one())}, "no call does"},
+		"to save a picture":     {[]wire.Message{say(wire.SaveImage, "png:x.png", one())}, "no call does"},
 		"a print with a tensor": {[]wire.Message{say(wire.Print, "x", one())}, "asks with 1 tensors"},
 		"a print after the calls": {[]wire.Message{done(1, "", one(2), one()), say(wire.Print, "x")},
 			"no call does"},

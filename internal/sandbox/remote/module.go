@@ -432,7 +432,7 @@ func (m *Module) message(r *wire.Reader, h wire.Head, text []byte) error {
 	switch h.Kind {
 	case wire.Done, wire.Failed:
 		return m.replied(r, h, text)
-	case wire.Print, wire.LoadNpy, wire.SaveNpy, wire.ReadFile:
+	case wire.Print, wire.LoadNpy, wire.SaveNpy, wire.SaveImage, wire.ReadFile:
 		return m.serve(r, h, text)
 	}
 	return refuse("it sends what is no answer")

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"healc/internal/sandbox/wire"
+	"healc/runtime"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // serve does what the child asks for: a call prints, or uses files, or an import is read. A child asks for one thing at
@@ -31,7 +34,7 @@ func (m *Module) serve(r *wire.Reader, h wire.Head, text []byte) error {
 		return refuse("it asks for what no call does")
 	}
 	want := 0
-	if h.Kind == wire.SaveNpy {
+	if h.Kind == wire.SaveNpy || h.Kind == wire.SaveImage {
 		want = 1
 	}
 	if h.Tensors != want {
@@ -71,6 +74,9 @@ func (m *Module) do(kind wire.Kind, text string, saved *tensor.Tensor, a *wire.M
 		return m.opts.System.Print(text)
 	case wire.SaveNpy:
 		return m.opts.System.SaveNpy(text, saved)
+	case wire.SaveImage:
+		form, path, _ := strings.Cut(text, ":")
+		return runtime.SaveImage(m.opts.System, path, tensorfile.Image(form), saved)
 	case wire.ReadFile:
 		a.Func = 1
 		a.Text, err = m.opts.ReadFile(text)

@@ -24,6 +24,7 @@ import (
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Variable is the environment variable that makes a program a server; its value is the number of the connection.
@@ -369,6 +370,17 @@ func (y *system) SaveNpy(path string, t *tensor.Tensor) error {
 		return err
 	}
 	return runtime.OS{}.SaveNpy(path, t)
+}
+
+// SaveImage implements runtime.ImageSaver.
+func (y *system) SaveImage(path string, form tensorfile.Image, t *tensor.Tensor) error {
+	if y.files {
+		return y.s.ask(wire.SaveImage, string(form)+":"+path, t).err
+	}
+	if err := allowed(path, "written", "Write", y.write); err != nil {
+		return err
+	}
+	return runtime.OS{}.SaveImage(path, form, t)
 }
 
 func allowed(path, what, field string, folders []string) error {

@@ -17,18 +17,19 @@ type Kind uint8
 // The messages. Those of the parent are requests, and each is answered with Done or Failed; but Stop is not answered,
 // and Answer is the answer to one of the child's.
 const (
-	Start    Kind = iota + 1 // parent: a Program, the first message
-	Find                     // parent: Wanted, a function; Done has its Function
-	Call                     // parent: Func is the function, the tensors are its arguments
-	Stop                     // parent: the call ID is to end
-	Answer                   // parent: of a request of the child; its text is a Failure, or nothing
-	Done                     // child: of the request ID
-	Failed                   // child: of the request ID; a Failure
-	Print                    // child: the text is printed
-	LoadNpy                  // child: the text is a path; the answer has a tensor
-	SaveNpy                  // child: the text is a path; there is one tensor
-	ReadFile                 // child: the text is the path of an import; the answer's text is the file, if Func is 1
-	lastKind = ReadFile
+	Start     Kind = iota + 1 // parent: a Program, the first message
+	Find                      // parent: Wanted, a function; Done has its Function
+	Call                      // parent: Func is the function, the tensors are its arguments
+	Stop                      // parent: the call ID is to end
+	Answer                    // parent: of a request of the child; its text is a Failure, or nothing
+	Done                      // child: of the request ID
+	Failed                    // child: of the request ID; a Failure
+	Print                     // child: the text is printed
+	LoadNpy                   // child: the text is a path; the answer has a tensor
+	SaveNpy                   // child: the text is a path; there is one tensor
+	ReadFile                  // child: the text is the path of an import; the answer's text is the file, if Func is 1
+	SaveImage                 // child: the text is FORM:PATH; there is one tensor
+	lastKind  = SaveImage
 )
 
 // Limits of a message.
@@ -50,7 +51,7 @@ type Program struct {
 	Memory     int64
 	Imports    bool     // they are asked for by ReadFile
 	From       []string // folders of imports beside that of the source
-	Files      bool     // files of the program are asked for by LoadNpy and SaveNpy
+	Files      bool     // files of the program are asked for by LoadNpy, SaveNpy and SaveImage
 	Read       []string // without Files: the folders whose files it may read and write
 	Write      []string
 

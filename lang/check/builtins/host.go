@@ -38,16 +38,19 @@ func loadCall(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree
 	return c.Apply(e.Loc, ops.LoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
 }
 
-func saveCall(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
-	path := c.ScalarOf(args[0], types.String, "the path")
-	x := c.Expr(args[1], nil)
-	if tree.IsBad(path) || tree.IsBad(x) {
-		return tree.Bad(e.Loc)
+// saveCall is a call such as `save_npy(path, x)`.
+func saveCall(d *ir.OpDef) func(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
+	return func(c *infer.Checker, e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
+		path := c.ScalarOf(args[0], types.String, "the path")
+		x := c.Expr(args[1], nil)
+		if tree.IsBad(path) || tree.IsBad(x) {
+			return tree.Bad(e.Loc)
+		}
+		if t, ok := x.Type().(types.Tensor); !ok || !t.Elem.Converts() {
+			c.Errorf(diag.CodeMismatch, x.Span(), "`%s` writes a tensor or a scalar, not %s", d.Surface, x.Type()).
+				Label("%s", x.Type())
+			return tree.Bad(e.Loc)
+		}
+		return c.Apply(e.Loc, d, nil, path, x)
 	}
-	if t, ok := x.Type().(types.Tensor); !ok || !t.Elem.Converts() {
-		c.Errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).Label("%s",
-			x.Type())
-		return tree.Bad(e.Loc)
-	}
-	return c.Apply(e.Loc, ops.SaveNpy, nil, path, x)
 }

@@ -45,7 +45,7 @@ func specialCalls() map[*ir.OpDef]infer.Build {
 		// any value is printed, a tuple as one text
 		ops.Print: printCall,
 		// what is no tensor has a message of its own
-		ops.SaveNpy: saveCall,
+		ops.SaveNpy: saveCall(ops.SaveNpy), ops.SavePng: saveCall(ops.SavePng), ops.SavePgm: saveCall(ops.SavePgm),
 		// the length of a known string is known
 		ops.StrLen: lenCall,
 		// the message is the text of the call

@@ -51,7 +51,9 @@ var ForeignNames = map[string]string{
 	"powmod": "modpow(a, b, p)", "invmod": "modinv(a, p)",
 	"cast": "x as f64", "astype": "x as f64",
 	"println": "print(x)", "printf": "print(x)", "load": "load_npy[f32, 4](\"x.npy\")",
-	"save": "save_npy(\"x.npy\", x)",
+	"save":    "save_npy(\"x.npy\", x)",
+	"imwrite": "save_png(\"x.png\", round(x * 255) as u8)",
+	"imsave":  "save_png(\"x.png\", round(x * 255) as u8)",
 }
 
 // toText is how text is made of a value.
