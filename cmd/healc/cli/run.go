@@ -39,10 +39,11 @@ type runFlags struct {
 func (r *runFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&r.entry, "entry", "", "the function to run instead of main; its result is printed")
 	fs.StringArrayVar(&r.in, "in", nil,
-		"`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, @file.safetensors:name, or "+
+		"`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, @file.safetensors:name, "+
+			"@folder.zarr:name, or "+
 			"f32[2,3]:rand(7), :randn(7), :zeros, :ones, :iota")
 	fs.StringArrayVar(&r.out, "out", nil, "`PATH` of a .npy file, or a .png or .pgm picture, for the result; "+
-		"INDEX=PATH for one of several; a .npz or .safetensors file has all of them")
+		"INDEX=PATH for one of several; a .npz, .safetensors or .zarr has all of them")
 	fs.StringVar(&r.backend, "backend", heal.CPU,
 		"cpu, gpu (a device of NVIDIA), ptxsim (the code for it, executed on the CPU with every access checked) or "+
 			"interp (the reference interpreter, which needs no libLLVM)")

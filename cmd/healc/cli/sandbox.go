@@ -138,6 +138,10 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 			out = file
 		}
 		out, _ = driver.InputFile(out)
+		if filepath.Ext(filepath.Clean(out)) == ".zarr" {
+			return driver.Unsupported("--out "+out+" with --sandbox, in which no folders are made",
+				"write a .npz file, or run without --sandbox")
+		}
 		r.Write = append(r.Write, filepath.Dir(out))
 	}
 	cmd, err := sandbox.Command(r, os.Args[1:]...)

@@ -15,20 +15,47 @@ import (
 	"healc/runtime/exchange"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
+	"healc/runtime/zarr"
 )
 
 // output says where a result goes: nowhere but to standard output where path is "".
 type output struct {
 	path   string
-	member string // the name in an archive, which holds all results that go to its path
+	member string // the name in an archive, which holds all results that go to its path; "": its number
 }
 
 // writers write the files of several tensors, by how their names end, as archives reads them.
-var writers = map[string]func(w io.Writer, ts ...tensorfile.NamedTensor) error{
-	".npz": func(w io.Writer, ts ...tensorfile.NamedTensor) error { return tensorfile.WriteNpz(w, false, ts...) },
-	".safetensors": func(w io.Writer, ts ...tensorfile.NamedTensor) error {
-		return tensorfile.WriteSafetensors(w, nil, ts...)
+var writers = map[string]func(path string, ended func() error, ts []tensorfile.NamedTensor) error{
+	".npz": func(path string, ended func() error, ts []tensorfile.NamedTensor) error {
+		return tensorfile.WriteFileUntil(path, ended, func(w io.Writer) error {
+			return tensorfile.WriteNpz(w, false, ts...)
+		})
 	},
+	".safetensors": func(path string, ended func() error, ts []tensorfile.NamedTensor) error {
+		return tensorfile.WriteFileUntil(path, ended, func(w io.Writer) error {
+			return tensorfile.WriteSafetensors(w, nil, ts...)
+		})
+	},
+	".zarr": func(path string, ended func() error, ts []tensorfile.NamedTensor) error {
+		return zarr.Write(path, zarr.Options{Ended: ended}, ts...)
+	},
+}
+
+// named are the results that go to an archive. One alone that has no name is all that an array of Zarr holds.
+func named(outs []output, results map[int]*tensor.Tensor) []tensorfile.NamedTensor {
+	var all []tensorfile.NamedTensor
+	for i, o := range outs {
+		t := results[i]
+		if t == nil {
+			continue
+		}
+		name := o.member
+		if name == "" && (len(results) > 1 || ending(o.path) != ".zarr") {
+			name = strconv.Itoa(i)
+		}
+		all = append(all, tensorfile.NamedTensor{Name: name, Tensor: t})
+	}
+	return all
 }
 
 // picture is the form of a picture that a file of this name has, or "".
@@ -52,7 +79,7 @@ func (j *Job) outs(results []types.Tensor) ([]output, error) {
 			}
 		}
 		path, member := InputFile(path)
-		several := !numbered && member == "" && writers[filepath.Ext(path)] != nil
+		several := !numbered && member == "" && writers[ending(path)] != nil
 		switch {
 		case several:
 			last = len(results) - 1
@@ -75,9 +102,6 @@ func (j *Job) outs(results []types.Tensor) ([]output, error) {
 				return nil, Usagef("--out names result %d twice", i)
 			}
 			outs[i] = output{path, member}
-			if member == "" {
-				outs[i].member = strconv.Itoa(i)
-			}
 			if err := fitsPicture(path, results[i]); err != nil {
 				return nil, Usagef("--out %s: %v", o, err)
 			}
@@ -108,11 +132,11 @@ func (j *Job) write(m *engine.Module, f *engine.Func, args, results []*tensor.Te
 	ended func() error) error {
 	c := j.Opts.Cluster
 	first := !cluster.Many(c) || c.Rank() == 0 // who writes what all have
-	archived := map[string][]tensorfile.NamedTensor{}
+	archived := map[string]map[int]*tensor.Tensor{}
 	var order []string
 	for i, t := range results {
 		path := inDir(j.Dir, outs[i].path)
-		form, together := picture(path), writers[filepath.Ext(path)] != nil
+		form, together := picture(path), writers[ending(path)] != nil
 		if l, shape := f.Result(i, args); shape != nil {
 			if outs[i].path != "" && !together && form == "" {
 				if err := j.writePart(m, path, l, shape, t, ended); err != nil {
@@ -140,8 +164,9 @@ func (j *Job) write(m *engine.Module, f *engine.Func, args, results []*tensor.Te
 		case together:
 			if archived[path] == nil {
 				order = append(order, path)
+				archived[path] = map[int]*tensor.Tensor{}
 			}
-			archived[path] = append(archived[path], tensorfile.NamedTensor{Name: outs[i].member, Tensor: t})
+			archived[path][i] = t
 		case form != "":
 			err = tensorfile.WriteImageFile(path, form, t, ended)
 		default:
@@ -152,10 +177,7 @@ func (j *Job) write(m *engine.Module, f *engine.Func, args, results []*tensor.Te
 		}
 	}
 	for _, path := range order {
-		err := tensorfile.WriteFileUntil(path, ended, func(w io.Writer) error {
-			return writers[filepath.Ext(path)](w, archived[path]...)
-		})
-		if err != nil {
+		if err := writers[ending(path)](path, ended, named(outs, archived[path])); err != nil {
 			return fmt.Errorf("cannot write the results: %w", err)
 		}
 	}

@@ -423,6 +423,7 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (in ar
 			return in, &UsageError{
 				Message: fmt.Sprintf("the input `%s` is missing", p.Name), Notes: []string{signature},
 				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, @file.safetensors:name, "+
+					"@folder.zarr, "+
 					"or a generator such as %s", p.Name, example(p.Type)),
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"healc/runtime/memory"
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
+	"healc/runtime/zarr"
 )
 
 // Value makes the tensor that text stands for, as the input of a parameter: a literal of the language,
@@ -44,7 +45,11 @@ type archive interface {
 var archives = map[string]func(path string) (archive, error){
 	".npz":         func(path string) (archive, error) { return tensorfile.OpenNpz(path) },
 	".safetensors": func(path string) (archive, error) { return tensorfile.OpenSafetensors(path) },
+	".zarr":        func(path string) (archive, error) { return zarr.Open(path) },
 }
+
+// ending is how the name of a file ends, or of a folder, behind which a slash may stand.
+func ending(path string) string { return filepath.Ext(filepath.Clean(path)) }
 
 // fileReader makes the tensor for a parameter from a .npy file, or from one of an archive.
 type fileReader struct {
@@ -98,7 +103,7 @@ func fileValue(p *ir.Value, path, dir string, read fileReader) (*tensor.Tensor, 
 	path = inDir(dir, path)
 	var t *tensor.Tensor
 	var err error
-	if open := archives[filepath.Ext(path)]; open != nil {
+	if open := archives[ending(path)]; open != nil {
 		t, err = readArchive(open, path, member, read)
 	} else {
 		t, err = read.npy(p, path)
@@ -246,7 +251,7 @@ var foreignSpecial = sync.OnceValue(func() *regexp.Regexp {
 
 // fileName finds values that were meant to name a file.
 var fileName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^"\[(]*\.(npy|(npz|safetensors)(:[^:]+)?)$`)
+	return regexp.MustCompile(`^[^"\[(]*\.(npy|(npz|safetensors|zarr)(:[^:]+)?)$`)
 })
 
 // literal reads a literal of the language: a number, bool or char, or an array of them. The text is
