@@ -8,7 +8,7 @@ override export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo onnx bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas clean
 
 all: build
 
@@ -94,6 +94,9 @@ ptxas: setup ## check generated PTX with NVIDIA's assembler, from a package that
 
 # The module has Lattigo as a dependency, which healc has not.
 LATTIGO ?= .tools/lattigo
+
+onnx: setup ## ONNX's own backend tests in FOLDER=onnx/backend/test/data, and the counts of docs/onnx.md
+	HEAL_ONNX_DATA="$(abspath $(FOLDER))" go test ./internal/onnx -run 'Folder|Light' -update
 
 lattigo: setup ## Lattigo's own tests of ring, rlwe, rgsw and ckks with the transforms of healc, in a copy of it, LATTIGO=FOLDER
 	cd examples/lattigo && go vet ./... && go test ./...

@@ -145,6 +145,8 @@ var imports = []struct{ pkg, may string }{
 			"runtime/collective runtime/device runtime/exchange runtime/jitinfo runtime/memory runtime/objload " +
 			"runtime/pool runtime/tensor runtime/tensorfile runtime/trace internal/until"},
 	{"runtime/trace", ""},
+	{"internal/onnx",
+		"leaves lang/format runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 //	exits CODE healc ...     runs a command and requires its exit code
 //	repeat FILE TEXT N       writes N copies of TEXT
 //	damage FOLDER            changes the last byte of every cached program in it
+//	example FILE             copies a file of the folder examples into that of the script
 //
 // and the condition [libllvm], that machine code can be made here.
 func TestScripts(t *testing.T) {
@@ -36,7 +37,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup:         func(e *testscript.Env) error { setEnv(e.Setenv, e.WorkDir); return nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat,
-			"damage": damage},
+			"damage": damage, "example": example},
 		Condition: func(name string) (bool, error) {
 			_, err := libllvm.Open()
 			return name == "libllvm" && err == nil, nil
@@ -105,6 +106,15 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 		text[len(text)-1] ^= 1
 		ts.Check(os.WriteFile(f, text, 0o644))
 	}
+}
+
+func example(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: example FILE")
+	}
+	data, err := os.ReadFile(filepath.Join("..", "..", "examples", args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(filepath.Base(args[0])), data, 0o644))
 }
 
 // root is the root of the repository: a test runs in the folder of its package.

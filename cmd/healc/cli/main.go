@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/importing"
 	"healc/cmd/healc/progress"
 	"healc/cmd/healc/ranks"
 	"healc/internal/engine"
@@ -117,6 +118,7 @@ func (a *app) commands() []command {
 		{"run", a.runCommand}, {"compile", a.compileCommand}, {"check", a.checkCommand}, {"test", a.testCommand},
 		{"bench", a.benchCommand}, {"explain", a.explainCommand}, {"opt", a.optCommand}, {"fmt", a.fmtCommand},
 		{"doc", a.docCommand}, {"repl", a.replCommand}, {"lsp", a.lspCommand}, {"transcript", a.transcriptCommand},
+		{"import", func() *cobra.Command { return importing.Command(a.out, a.notef) }},
 		{"tune", a.tuneCommand}, {"doctor", a.doctorCommand}, {"cache", a.cacheCommand}, {"version", a.versionCommand},
 	}
 }

@@ -41,7 +41,8 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&r.in, "in", nil,
 		"`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, @file.safetensors:name, "+
 			"@folder.zarr:name, or "+
-			"f32[2,3]:rand(7), :randn(7), :zeros, :ones, :iota")
+			"f32[2,3]:rand(7), :randn(7), :zeros, :ones, :iota; @file.npz or @file.safetensors alone is an input for "+
+			"every parameter whose name is that of a tensor in it")
 	fs.StringArrayVar(&r.out, "out", nil, "`PATH` of a .npy file, or a .png or .pgm picture, for the result; "+
 		"INDEX=PATH for one of several; a .npz, .safetensors or .zarr has all of them")
 	fs.StringVar(&r.backend, "backend", heal.CPU,

@@ -128,7 +128,11 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 		r.Read = append(r.Read, dir)
 	}
 	for _, in := range flags.in {
-		if _, value, _ := strings.Cut(in, "="); strings.HasPrefix(value, "@") {
+		value := in
+		if !strings.HasPrefix(in, "@") {
+			_, value, _ = strings.Cut(in, "=")
+		}
+		if strings.HasPrefix(value, "@") {
 			file, _ := driver.InputFile(value[1:])
 			r.Read = append(r.Read, file)
 		}

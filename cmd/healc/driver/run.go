@@ -367,6 +367,9 @@ func entries(p *tree.Program) string {
 // Given reports whether there is an input of a name.
 func (j *Job) Given(name string) bool {
 	return slices.ContainsFunc(j.Inputs, func(in string) bool {
+		if path, ok := strings.CutPrefix(in, "@"); ok {
+			return fromArchive(path, j.Dir, []string{name}, map[string]string{}) == nil
+		}
 		of, _, _ := strings.Cut(in, "=")
 		return strings.TrimSpace(of) == name
 	})
@@ -397,7 +400,15 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (in ar
 		names[i] = p.Name
 	}
 	given := map[string]string{}
+	archived := map[string]string{} // what files give to parameters of the names of their tensors
 	for _, input := range j.Inputs {
+		if path, ok := strings.CutPrefix(input, "@"); ok {
+			if err := fromArchive(path, j.Dir, names, archived); err != nil {
+				err.Notes = append(err.Notes, signature)
+				return in, err
+			}
+			continue
+		}
 		name, text, ok := strings.Cut(input, "=")
 		name = strings.TrimSpace(name)
 		switch {
@@ -419,6 +430,9 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (in ar
 	}
 	for i, p := range params {
 		text, ok := given[p.Name]
+		if !ok {
+			text, ok = archived[p.Name]
+		}
 		if !ok {
 			return in, &UsageError{
 				Message: fmt.Sprintf("the input `%s` is missing", p.Name), Notes: []string{signature},

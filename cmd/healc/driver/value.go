@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,6 +137,36 @@ func readArchive(open func(string) (archive, error), path, name string, read fil
 		name = names[0]
 	}
 	return read.member(z, name, path)
+}
+
+// fromArchive adds the tensors of a file of several whose names are those of parameters, as values of `--in`.
+func fromArchive(path, dir string, params []string, to map[string]string) *UsageError {
+	open := archives[filepath.Ext(path)]
+	if open == nil {
+		return Usagef("--in @%s: only .npz and .safetensors files have tensors with names", path)
+	}
+	z, err := open(inDir(dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Usagef("--in @%s: there is no such file", path)
+	}
+	if err != nil {
+		return Usagef("--in @%s: %v", path, err)
+	}
+	defer z.Close()
+	found := false
+	for _, name := range z.Names() {
+		if !slices.Contains(params, name) {
+			continue
+		}
+		if _, twice := to[name]; twice {
+			return Usagef("two files of --in have a tensor `%s`", name)
+		}
+		to[name], found = "@"+path+":"+name, true
+	}
+	if !found {
+		return Usagef("--in @%s: none of its tensors has the name of a parameter", path)
+	}
+	return nil
 }
 
 func inDir(dir, path string) string {
