@@ -19,7 +19,8 @@ func Command(in io.Reader, out io.Writer, version string) *cobra.Command {
 		Use:   "lsp",
 		Short: "Serve an editor: mistakes, types and shapes, names, completion, formatting",
 		Long: "Talks version 3.18 of the Language Server Protocol on standard input and output. Editors start it; " +
-			"editors/README.md\nsays how. It ends with exit code 1 where the client goes without asking it to shut down.",
+			"editors/README.md\nsays how. It ends with exit code 3 where the client goes without asking it to shut " +
+			"down.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !Serve(c.Context(), in, out, version) {

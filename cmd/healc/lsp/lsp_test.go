@@ -125,8 +125,9 @@ func (e *editor) open(name, marked string) {
 	}
 	e.files[name] = f
 	e.changed = time.Now()
-	e.must(e.server.DidOpen(context.Background(), &protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{
-		URI: e.uri(name), LanguageID: "heal", Version: 1, Text: f.text}}))
+	e.must(e.server.DidOpen(context.Background(),
+		&protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{
+			URI: e.uri(name), LanguageID: "heal", Version: 1, Text: f.text}}))
 }
 
 // change puts text in the place of bytes.
@@ -142,8 +143,10 @@ func (e *editor) change(name string, from, to int, text string) {
 		}
 	}
 	e.must(e.server.DidChange(context.Background(), &protocol.DidChangeTextDocumentParams{
-		TextDocument:   protocol.VersionedTextDocumentIdentifier{TextDocumentIdentifier: e.doc(name), Version: f.version},
-		ContentChanges: []protocol.TextDocumentContentChangeEvent{&protocol.TextDocumentContentChangePartial{Range: at, Text: text}}}))
+		TextDocument: protocol.VersionedTextDocumentIdentifier{TextDocumentIdentifier: e.doc(name),
+			Version: f.version},
+		ContentChanges: []protocol.TextDocumentContentChangeEvent{
+			&protocol.TextDocumentContentChangePartial{Range: at, Text: text}}}))
 }
 
 // quiet is less than how long the server waits before it sends diagnostics.
@@ -305,7 +308,8 @@ func (e *editor) do(line string) string {
 			say("%s", e.location(l))
 		}
 	case "highlight":
-		hs, err := e.server.DocumentHighlight(ctx, &protocol.DocumentHighlightParams{TextDocumentPositionParams: here()})
+		hs, err := e.server.DocumentHighlight(ctx,
+			&protocol.DocumentHighlightParams{TextDocumentPositionParams: here()})
 		failed(err)
 		for _, h := range hs {
 			say("%s %d", e.show(name, h.Range), h.Kind)
@@ -476,8 +480,8 @@ func TestEdits(t *testing.T) {
 			}
 			e.change(name, from, to, text)
 			f.marks["here"] = from
-			for _, verb := range []string{"hover", "hints", "definition", "references", "complete", "signature", "symbols",
-				"folds", "select", "format", "tokens", "fixes"} {
+			for _, verb := range []string{"hover", "hints", "definition", "references", "complete", "signature",
+				"symbols", "folds", "select", "format", "tokens", "fixes"} {
 				if got := e.do(verb + " " + name + " here"); strings.Contains(got, "a bug in healc") {
 					t.Fatalf("%s at %d of\n%s\n%s", verb, from, f.text, got)
 				}

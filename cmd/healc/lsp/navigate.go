@@ -315,8 +315,9 @@ func captured(p place, name string) error {
 	if _, ok := check.LookupFunction(name); ok && u.Symbol.Kind == names.Function {
 		return refused("`%s` is a function of the language", name)
 	}
+	scope := u.Symbol.Scope
 	for _, o := range table.Uses {
-		if o.Module == nil && o.Name == name && u.Symbol.Scope.Start <= o.Span.Start && o.Span.End <= u.Symbol.Scope.End {
+		if o.Module == nil && o.Name == name && scope.Start <= o.Span.Start && o.Span.End <= scope.End {
 			return refused("`%s` would mean the %s: %s", name, u.Symbol.Kind, o.Span.Pos())
 		}
 	}
