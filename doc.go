@@ -43,7 +43,8 @@
 // # Packages beside this one
 //
 // Package runtime/tensor has everything about tensors: views, conversions, printing. Package runtime/tensorfile reads
-// and writes files of them, runtime/memory has what they lie in. Package nn trains programs. Package transcript reads
-// execution transcripts. lang/diag and lang/types have the messages of the compiler and the types of
+// and writes files of them, runtime/zarr folders of Zarr. Package runtime/arrow passes them to other libraries of the
+// process, by the C Data Interface of Arrow. runtime/memory has what they lie in. Package nn trains programs. Package
+// transcript reads execution transcripts. lang/diag and lang/types have the messages of the compiler and the types of
 // the language. How the compiler works inside is described in ARCHITECTURE.md.
 package heal

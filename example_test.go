@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log"
+	"math"
 	"os"
 	"time"
 
 	heal "healc"
 	"healc/lang/diag"
+	"healc/runtime/arrow"
 	"healc/transcript"
 )
 
@@ -35,6 +37,39 @@ func Example() {
 	v, err := heal.Slice[float32](y)
 	fmt.Println(v, err)
 	// Output: [2 4 6] <nil>
+}
+
+// An array of another library of the process, which Arrow's C Data Interface describes, is an argument without a copy,
+// and so is a result to it. Here both come from Heal.
+func Example_arrow() {
+	m, err := heal.Compile("fn double[M, N](x: f32[M, N]) -> f32[M, N] = x * 2.0", heal.Options{Backend: heal.Interp})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	f, err := m.Func("double")
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := heal.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	defer x.Close()
+	var schema arrow.Schema
+	var array arrow.Array
+	if err := arrow.Export(x, &schema, &array); err != nil {
+		log.Fatal(err)
+	}
+	y, err := arrow.Import(&schema, &array) // as the other library would
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer y.Close() // releases the array
+	z, err := f.Call(context.Background(), y)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer z.Close()
+	fmt.Println(z, z.Bits()[5] == uint64(math.Float32bits(12)))
+	// Output: f32[2,3] true
 }
 
 // A tensor on a slice of Go: nothing is copied, neither the argument nor the result.

@@ -136,6 +136,7 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/cluster/mesh", "runtime/cluster"},
 	{"runtime/cluster/mpi", "runtime/cluster runtime/dynlib"},
 	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
+	{"runtime/arrow", "lang/types runtime/memory runtime/tensor"},
 	{"runtime/zarr", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"runtime/checkpoint",
 		"lang/types runtime/cluster runtime/collective runtime/exchange runtime/tensor runtime/tensorfile"},
@@ -207,8 +208,8 @@ var outside = []struct{ dep, by string }{
 	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
 	{"github.com/llir/llvm", "codegen/llvm/... codegen/gpu"},
 	{"github.com/ebitengine/purego",
-		"runtime/dynlib codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest " +
-			"runtime/cluster/mpi tests/bench/ranks tests/library"},
+		"runtime/arrow runtime/dynlib codegen/llvm/libllvm runtime/objload runtime/device/cuda " +
+			"runtime/device/cuda/cudatest runtime/cluster/mpi tests/bench/ranks tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/... internal/packaging"},
 	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
 	{"go.lsp.dev/jsonrpc2", "cmd/healc/lsp"},
