@@ -161,7 +161,7 @@ func parseArray(text []byte) (*array, error) {
 		return nil, err
 	}
 	if a.separator != "/" && a.separator != "." {
-		return nil, fmt.Errorf("the separator is %q, neither / nor .", a.separator)
+		return nil, fmt.Errorf("the separator is %q, neither a slash nor a dot", a.separator)
 	}
 	var err error
 	if a.fill, err = fillBits(a.dtype, fill); err != nil {
