@@ -186,8 +186,14 @@ func (c *call) result(i int, elem types.DType, s shape, format string, args ...a
 	c.set(i, v)
 }
 
+// maxAxes is how many axes a tensor of Heal has.
+const maxAxes = 64
+
 // check refuses shapes that no tensor has.
 func (c *call) check(s shape) {
+	if len(s) > maxAxes {
+		c.fail("a result has %d axes, and %d are possible", len(s), maxAxes)
+	}
 	for _, d := range s {
 		if n, ok := d.Const(); ok && (n < 0 || n >= 1<<31) {
 			c.fail("a result has the shape %v", s)

@@ -356,18 +356,21 @@ func power(c *call) {
 func comparison(op string, holds func(a, b int64) bool) func(*call) {
 	return func(c *call) {
 		a, b := c.arg(0), c.arg(1)
-		same := func(x, y types.Dim) (types.Dim, bool) {
-			if x.Equal(y) && holds != nil {
-				return bit(holds(0, 0)), true
-			}
-			m, okX := x.Const()
-			n, okY := y.Const()
-			if !okX || !okY || holds == nil {
+		decided := func(x, y types.Dim) (types.Dim, bool) {
+			apart := sub(x, y)
+			switch n, ok := apart.Const(); {
+			case holds == nil:
 				return types.Dim{}, false
+			case ok:
+				return bit(holds(n, 0)), true
+			case apart.AlwaysPositive(): // extents are never negative
+				return bit(holds(1, 0)), true
+			case sub(y, x).AlwaysPositive():
+				return bit(holds(-1, 0)), true
 			}
-			return bit(holds(m, n)), true
+			return types.Dim{}, false
 		}
-		if foldable(a.elem) && c.fold(types.Bool, same, nil) {
+		if foldable(a.elem) && c.fold(types.Bool, decided, nil) {
 			return
 		}
 		text, s := c.operator(op, a, b)

@@ -139,6 +139,10 @@ func TestErrors(t *testing.T) {
 				"--dim"},
 		{one([]dim{4}, node("Exp", x, y)).model(), onnx.Options{Dims: map[string]int64{"N": 1}},
 			"the model has no dimension N"},
+		{graph{
+			nodes: []pb{node("Slice", []string{"x", "s", "e"}, y)}, tensors: []pb{longs("s", 0), longs("e", 2, 3)},
+			inputs: []pb{info("x", float32s, 6, 6)}, outputs: []pb{info("y", float32s)},
+		}.model(), onnx.Options{}, "Slice of node for y: its starts and ends are not one list each of one length"},
 		{one([]dim{1 << 40}, node("Exp", x, y)).model(), onnx.Options{},
 			"input x: its extent 1099511627776 is beyond 2^31 - 1"},
 		{one([]dim{4}).model(), onnx.Options{}, "no node makes the output `y`"},

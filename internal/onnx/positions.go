@@ -36,23 +36,26 @@ var positionOps = map[string]*entry{
 	}},
 	"GatherND": {since: 11, write: func(c *call) {
 		x, at := c.arg(0), c.arg(1)
-		if c.int("batch_dims", 0) != 0 {
-			c.fail("unsupported: batch_dims")
+		last := len(at.shape) - 1
+		batch := int(c.int("batch_dims", 0))
+		if batch < 0 || batch > min(last, len(x.shape)-1) || !x.shape[:batch].Equal(at.shape[:batch]) {
+			c.fail("the shapes %v and %v have no %d axes in common", x.shape, at.shape, batch)
 		}
-		if len(at.shape) == 0 {
-			c.fail("its positions have no axes")
-		}
-		n := c.extent(at.shape[len(at.shape)-1], "the last extent of its positions")
-		if n < 1 || n > int64(len(x.shape)) {
+		n := int(c.extent(at.shape[last], "the last extent of its positions"))
+		if n < 1 || batch+n > len(x.shape) {
 			c.fail("its positions have %d numbers, and its elements %d axes", n, len(x.shape))
 		}
 		text := c.t.operand(at)
-		picks := make([]string, n)
-		for i := range picks {
-			one := fmt.Sprintf("%s[%s%d]", text, colons(len(at.shape)-1), i)
-			picks[i] = c.fromEnd(&value{elem: at.elem, text: one}, x.shape[i])
+		var picks []string
+		for i := range batch { // an index of its own for each
+			picks = append(picks, fmt.Sprintf("reshape(0..%v, [%v%s])", x.shape[i], x.shape[i],
+				strings.Repeat(", 1", last-1-i)))
 		}
-		to := slices.Concat(at.shape[:len(at.shape)-1], x.shape[n:])
+		for i := range n {
+			one := fmt.Sprintf("%s[%s%d]", text, colons(last), i)
+			picks = append(picks, c.fromEnd(&value{elem: at.elem, text: one}, x.shape[batch+i]))
+		}
+		to := slices.Concat(at.shape[:last], x.shape[batch+n:])
 		c.result(0, x.elem, to, "%s[%s]", c.t.operand(x), strings.Join(picks, ", "))
 	}},
 	"Slice": {since: 1, write: slice},
@@ -165,20 +168,6 @@ var positionOps = map[string]*entry{
 		at := c.let("order", types.I32, to, "argsort(%s, %d)[%s0..%v]", key, axis, colons(axis), ks[0])
 		c.result(0, x.elem, to, "take_along_axis(%s, %s, %d)", text, at.text, axis)
 		c.result(1, types.I64, to, "%s as i64", at.text)
-	}},
-	"ScatterElements": {since: 11, write: func(c *call) {
-		x, at, v := c.arg(0), c.arg(1), c.arg(2)
-		axis := c.axis(c.int("axis", 0), len(x.shape))
-		if how := c.string("reduction", "none"); how != "add" {
-			c.fail("unsupported: its reduction %s", how)
-		}
-		for i, d := range at.shape {
-			if i != axis && !d.Equal(x.shape[i]) {
-				c.fail("unsupported: positions of the shape %v into %v", at.shape, x.shape)
-			}
-		}
-		c.result(0, x.elem, x.shape, "scatter_add(%s, %s, %s, %d)", c.t.operand(x), c.fromEnd(at, x.shape[axis]),
-			c.t.operand(v), axis)
 	}},
 }
 
@@ -348,20 +337,15 @@ func (c *call) dimList(name string, i int) ([]types.Dim, bool) {
 // endless is a bound of a slice that no axis reaches.
 const endless = 1<<31 - 1
 
-// bounds says what a slice takes of an axis. Of bounds that depend on dimensions, those that count from the end and
-// those that are the extent itself are known to lie on the axis.
+// bounds says what a slice takes of an axis. A bound that depends on dimensions is taken to lie on the axis: where it
+// does not, the program stops, and ONNX would take the end of the axis.
 func (c *call) bounds(start, end types.Dim, step int64, extent types.Dim) bounds {
 	n, fixed := extent.Const()
 	place := func(d types.Dim, least, most types.Dim) types.Dim {
 		v, ok := d.Const()
 		switch {
-		case !ok && !fixed:
-			if _, short := sub(extent, d).Const(); !short {
-				c.undecided("its bound %v may lie anywhere on an axis of %v", d, extent)
-			}
-			return d
 		case !ok:
-			c.undecided("its bound is %v", d)
+			return d
 		case fixed:
 			if v < 0 {
 				v += n

@@ -304,7 +304,7 @@ func layerNorm(c *call) {
 		c.result(2, x.elem, kept, "rsqrt(%s + %s)", fold("mean", d.text+" * "+d.text, axes, r, true),
 			floatText(x.elem, eps))
 	}
-	shift := ""
+	by, shift := c.t.operand(scale), ""
 	if c.has(2) {
 		shift = c.text(2)
 		if !c.arg(2).shape.Equal(scale.shape) {
@@ -326,7 +326,7 @@ func layerNorm(c *call) {
 			"let d = x .- mean(x, axis = %[1]s, keep = true);\n"+
 			"let v = mean(d * d, axis = %[1]s, keep = true);\n"+
 			"d .* rsqrt(v + eps) .* scale%[5]s\n}", axesText(axes), strings.Join(d, ", "), of, param, plus))
-	c.result(0, x.elem, x.shape, "%s(%s, %s, %s%s)", f, c.t.operand(x), c.t.operand(scale), shift,
+	c.result(0, x.elem, x.shape, "%s(%s, %s, %s%s)", f, c.t.operand(x), by, shift,
 		floatText(x.elem, eps))
 }
 

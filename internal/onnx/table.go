@@ -12,7 +12,8 @@ type entry struct {
 // table has every operator that is imported, by its name.
 var table = func() map[string]*entry {
 	out := map[string]*entry{}
-	parts := []map[string]*entry{elementwiseOps, shapeOps, positionOps, reductionOps, productOps, windowOps}
+	parts := []map[string]*entry{elementwiseOps, shapeOps, positionOps, reductionOps, productOps, windowOps,
+		scatterOps}
 	for _, part := range parts {
 		maps.Copy(out, part)
 	}

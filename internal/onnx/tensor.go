@@ -103,6 +103,9 @@ func decodeTensor(data []byte) (*Tensor, error) {
 		t.Elem, err = elemType(elem)
 	}
 	var size int64
+	if err == nil && len(t.Shape) > maxAxes {
+		err = fmt.Errorf("it has %d axes, and %d are possible", len(t.Shape), maxAxes)
+	}
 	if err == nil {
 		size, err = tensor.CheckShape(t.Elem, t.Shape)
 	}

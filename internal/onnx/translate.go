@@ -214,6 +214,9 @@ func (t *translator) inputValue(in Info) (*value, error) {
 	if !in.Shaped {
 		return nil, fmt.Errorf("unsupported: the model does not say how many axes it has")
 	}
+	if len(in.Shape) > maxAxes {
+		return nil, fmt.Errorf("it has %d axes, and %d are possible", len(in.Shape), maxAxes)
+	}
 	v := &value{elem: elem, name: in.Name, input: true}
 	for axis, e := range in.Shape {
 		key := fmt.Sprintf("%s.%d", in.Name, axis)

@@ -11,9 +11,10 @@ import (
 
 // windowOps go over images by windows: convolutions and pooling.
 var windowOps = map[string]*entry{
-	"Conv":        {since: 1, write: convolution},
-	"MaxPool":     {since: 1, ignored: "storage_order", write: func(c *call) { pool(c, "max/") }},
-	"AveragePool": {since: 1, write: func(c *call) { pool(c, "+/") }},
+	"Conv":          {since: 1, write: convolution},
+	"ConvTranspose": {since: 1, write: convTranspose},
+	"MaxPool":       {since: 1, ignored: "storage_order", write: func(c *call) { pool(c, "max/") }},
+	"AveragePool":   {since: 1, write: func(c *call) { pool(c, "+/") }},
 }
 
 // window says where a window lies along an axis.
@@ -177,7 +178,22 @@ func convolution(c *call) {
 		c.fail("%v channels, %d groups and %d filters of %v channels do not go together", x.shape[1], group, filters,
 			w.shape[1])
 	}
+	f := c.convHelper(ws, group)
+	call := fmt.Sprintf("%s(%s, %s)", f, padded(c.t.operand(x), x.shape, ws, ""), c.t.operand(w))
+	to := shape{x.shape[0], w.shape[0]}
+	for _, w := range ws {
+		to = append(to, w.count)
+	}
+	if c.has(2) {
+		call += fmt.Sprintf(" .+ reshape(%s, [%v%s])", c.text(2), w.shape[0], strings.Repeat(", 1", rank))
+	}
+	c.result(0, x.elem, to, "%s", call)
+}
+
+// convHelper is the function that convolves with such windows, of any extents.
+func (c *call) convHelper(ws []window, group int64) string {
 	places, elements, extents, indices, _ := windowNames(ws, false)
+	rank := len(ws)
 	in, at := make([]string, rank), make([]string, rank)
 	for i := range ws {
 		in[i], at[i] = fmt.Sprintf("p%d", i), fmt.Sprintf("i%d", i)
@@ -201,16 +217,7 @@ func convolution(c *call) {
 				"reshape(patches, [N, G, C * %[6]s, %[7]s]), [N, G * D, %[1]s])\n}",
 			join(places), join(elements), join(extents), join(in, at), join(indices), taps, spots)
 	}
-	f := c.helper(fmt.Sprintf("conv%dd%s", rank, helperSuffix(ws)), text)
-	call := fmt.Sprintf("%s(%s, %s)", f, padded(c.t.operand(x), x.shape, ws, ""), c.t.operand(w))
-	to := shape{x.shape[0], w.shape[0]}
-	for _, w := range ws {
-		to = append(to, w.count)
-	}
-	if c.has(2) {
-		call += fmt.Sprintf(" .+ reshape(%s, [%v%s])", c.text(2), w.shape[0], strings.Repeat(", 1", rank))
-	}
-	c.result(0, x.elem, to, "%s", call)
+	return c.helper(fmt.Sprintf("conv%dd%s", rank, helperSuffix(ws)), text)
 }
 
 // helperSuffix tells helpers apart by how windows move.

@@ -102,9 +102,9 @@ func (j *job) run() error {
 	if err != nil {
 		return failure(err)
 	}
-	// what was written is looked at as any program is: an error in it is one of this command
-	if _, err := pipeline.Check(diag.NewFile(j.output, p.Source)); err != nil {
-		panic(fmt.Sprintf("the program for %s is wrong: %v\n%s", j.model, err, p.Source))
+	// What was written is looked at as any program is. Operators on types that Heal's have not are found here.
+	if _, err := pipeline.Check(diag.NewFile(program, p.Source)); err != nil {
+		return wrong(err)
 	}
 	return j.write(p)
 }
@@ -177,6 +177,21 @@ func failure(err error) error {
 	case errors.As(err, &unknown):
 		d.Notes = unknown.Notes()
 		d.Help = "docs/onnx.md has the operators that are imported"
+	}
+	return &diag.List{Items: []*diag.Diagnostic{d}}
+}
+
+// wrong is the error of a model for which a program was written that does not compile: its first error.
+func wrong(err error) error {
+	d := &diag.Diagnostic{Message: "unsupported: the program for this model would not compile",
+		Help: "if the model is one that others run, please report it"}
+	var list *diag.List
+	if errors.As(err, &list) && len(list.Items) > 0 {
+		first := list.Items[0]
+		d.Notes = []string{first.Message}
+		if at := first.Primary.Span; at.File != nil {
+			d.Notes = append(d.Notes, strings.TrimSpace(at.File.Line(at.File.Pos(at.Start).Line)))
+		}
 	}
 	return &diag.List{Items: []*diag.Diagnostic{d}}
 }
