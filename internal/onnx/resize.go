@@ -8,7 +8,8 @@ import (
 	"healc/lang/types"
 )
 
-// resize takes for each place of the result the nearest element; other modes are unsupported.
+// resize takes for each place of the result the nearest element, or goes straight from one to the next (linear); other
+// modes are unsupported.
 func resize(c *call) {
 	x := c.arg(0)
 	mode := c.string("mode", "nearest")
@@ -17,8 +18,12 @@ func resize(c *call) {
 	if c.node.Op == "Upsample" || c.t.opset == 10 {
 		how, nearest = "asymmetric", "floor"
 	}
-	if mode != "nearest" {
+	linear := mode == "linear"
+	if mode != "nearest" && !(linear && c.node.Op == "Resize" && c.t.opset > 10 && x.elem.IsFloat()) {
 		c.fail("unsupported: its mode %s", mode)
+	}
+	if linear && c.flag("antialias", 0) {
+		c.fail("unsupported: antialias")
 	}
 	axes := make([]int, len(x.shape))
 	for i := range axes {
@@ -50,6 +55,14 @@ func resize(c *call) {
 		if size < 1 || size > 1<<16 || !(scale > 0) {
 			c.fail("its extent is %d", size)
 		}
+		if linear {
+			x = c.between(x, text, to, axis, n, size, func(j float64) float64 {
+				return c.place(how, j, scale, float64(n), float64(size))
+			})
+			text = x.text
+			to[axis] = number(size)
+			continue
+		}
 		at := make([]int64, size)
 		for j := range at {
 			place := c.place(how, float64(j), scale, float64(n), float64(size))
@@ -67,6 +80,35 @@ func resize(c *call) {
 		return
 	}
 	c.result(0, x.elem, to, "%s", text)
+}
+
+// between goes along an axis straight from each element to the next: at place p it has a part of the element before and
+// the rest of the element behind it. Beyond the ends, the axis has its first and last element.
+func (c *call) between(x *value, text string, to shape, axis int, n, size int64,
+	place func(float64) float64) *value {
+	low, high := make([]int64, size), make([]int64, size)
+	part := &known{floats: make([]float64, size)}
+	for j := range low {
+		p := min(max(place(float64(j)), 0), float64(n-1))
+		low[j] = int64(math.Floor(p))
+		high[j] = min(low[j]+1, n-1)
+		part.floats[j] = float64(float32(p - math.Floor(p)))
+	}
+	s := slices.Clone(to)
+	s[axis] = number(size)
+	of := make(shape, len(to)-axis)
+	for i := range of {
+		of[i] = number(1)
+	}
+	of[0] = number(size)
+	before := c.let("before", x.elem, s, "%s[%s%s]", text, colons(axis), listText(low))
+	behind := c.let("behind", x.elem, s, "%s[%s%s]", text, colons(axis), listText(high))
+	weight := literal(x.elem, shape{number(size)}, part)
+	if len(of) > 1 {
+		weight = fmt.Sprintf("reshape(%s, %v)", weight, of)
+	}
+	by := c.let("part", x.elem, of, "%s", weight)
+	return c.let("line", x.elem, s, "%s + (%s - %s) .* %s", before.text, behind.text, before.text, by.text)
 }
 
 // scales are the factors by which axes grow, or the extents that they get.
@@ -95,6 +137,8 @@ func (c *call) place(how string, j, scale, n, size float64) float64 {
 	switch how {
 	case "half_pixel":
 		return (j+0.5)/scale - 0.5
+	case "half_pixel_symmetric": // where the scale would give a part of an element, half of that is left out at each end
+		return n/2*(1-size/(n*scale)) + (j+0.5)/scale - 0.5
 	case "pytorch_half_pixel":
 		if size > 1 {
 			return (j+0.5)/scale - 0.5
