@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -64,6 +65,23 @@ func TestSymbols(t *testing.T) {
 		if f.Section(".eh_frame_hdr") == nil && name == "s.so" {
 			t.Errorf("%s has no index of its unwind tables", name)
 		}
+	}
+}
+
+// TestSize: a library of one softmax for one kind of processor is below 64 KiB, with the pool of threads, symbols and
+// unwind tables in it.
+func TestSize(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the processors are x86-64's")
+	}
+	l := libraryOf(t, "s", seenSource, "softmax")
+	l.Target.CPU = "x86-64-v4"
+	objects, err := aot.Objects(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(linked(t, l, objects, "s.so")); n >= 64<<10 {
+		t.Errorf("%d bytes", n)
 	}
 }
 
