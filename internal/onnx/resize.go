@@ -137,7 +137,7 @@ func (c *call) place(how string, j, scale, n, size float64) float64 {
 	switch how {
 	case "half_pixel":
 		return (j+0.5)/scale - 0.5
-	case "half_pixel_symmetric": // where the scale would give a part of an element, half of that is left out at each end
+	case "half_pixel_symmetric": // half of a part of an element is left out at each end
 		return n/2*(1-size/(n*scale)) + (j+0.5)/scale - 0.5
 	case "pytorch_half_pixel":
 		if size > 1 {
