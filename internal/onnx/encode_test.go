@@ -21,10 +21,6 @@ func (m pb) bytes(field int, v []byte) pb {
 
 func (m pb) text(field int, v string) pb { return m.bytes(field, []byte(v)) }
 
-func (m pb) float(field int, v float32) pb {
-	return binary.LittleEndian.AppendUint32(binary.AppendUvarint(m, uint64(field)<<3|5), math.Float32bits(v))
-}
-
 // ONNX's numbers of element types.
 const (
 	float32s = 1
