@@ -84,10 +84,8 @@ func (d *document) location(s diag.Span) (protocol.Location, bool) {
 	case s.File == nil:
 		return protocol.Location{}, false
 	}
-	if d.imports != nil {
-		if other, ok := d.imports(s.File.Name); ok {
-			return protocol.Location{URI: other.uri, Range: other.span(s)}, true
-		}
+	if other, ok := d.open(s.File.Name); ok {
+		return protocol.Location{URI: other.uri, Range: other.span(s)}, true
 	}
 	if !onDisk(s.File.Name) { // it is part of healc
 		return protocol.Location{}, false

@@ -26,7 +26,8 @@ type document struct {
 
 	once    sync.Once
 	found   atomic.Pointer[facts]
-	imports func(path string) (*document, bool) // the open documents, for the files that this one imports
+	lowered lowered
+	docs    documents // those that are open, among them what this one imports; nil when that is known
 }
 
 func newDocument(at uri.URI, version int32, text string, utf8 bool) *document {
@@ -49,8 +50,28 @@ func pathOf(at uri.URI) string {
 
 // facts are what there is to know of the document.
 func (d *document) facts() *facts {
-	d.once.Do(func() { d.found.Store(find(d)) })
+	d.once.Do(func() {
+		f := find(d)
+		f.beside = documents{}
+		for _, path := range f.imported {
+			if other, ok := d.docs[path]; ok {
+				f.beside[path] = other
+			}
+		}
+		d.found.Store(f)
+		d.docs = nil // else a document would hold all that there ever were
+	})
 	return d.found.Load()
+}
+
+// open is what a file that the document imports is in the editor.
+func (d *document) open(path string) (*document, bool) {
+	docs := d.docs
+	if f := d.found.Load(); f != nil {
+		docs = f.beside
+	}
+	other, ok := docs[path]
+	return other, ok
 }
 
 // again is the same text, with nothing found in it yet.
@@ -156,9 +177,10 @@ func (ds documents) without(path string) documents {
 // renew forgets what was found in the documents that import a file, and lets all find the ones that are there now.
 func (ds documents) renew(path string) {
 	for p, d := range ds {
-		if f := d.found.Load(); p == path || f != nil && slices.Contains(f.imported, path) {
+		f := d.found.Load() // nil: nobody knows yet what it imports
+		if p == path || f == nil || slices.Contains(f.imported, path) {
 			d = d.again()
-			d.imports = func(path string) (*document, bool) { o, ok := ds[path]; return o, ok }
+			d.docs = ds
 			ds[p] = d
 		}
 	}

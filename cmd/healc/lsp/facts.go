@@ -25,6 +25,7 @@ type facts struct {
 	problems []*diag.Diagnostic // of all files
 	imported []string           // the paths of the files that it imports, themselves or through others
 	files    []*diag.File       // those that were read
+	beside   documents          // the open ones of them
 
 	locals map[extent]*tree.Local // by where they are declared
 	types  map[extent]types.Type  // of expressions, by where they stand
@@ -38,15 +39,7 @@ func extentOf(s diag.Span) extent { return extent{s.Start, s.End} }
 // find reads and checks a document. A mistake in one declaration leaves what is known of the others.
 func find(d *document) *facts {
 	f := &facts{locals: map[extent]*tree.Local{}, types: map[extent]types.Type{}}
-	im := &modules.Recorder{From: &modules.Importer{Read: func(path string) ([]byte, error) {
-		f.imported = append(f.imported, path)
-		if d.imports != nil {
-			if other, ok := d.imports(path); ok {
-				return []byte(other.file.Text), nil
-			}
-		}
-		return regular.Read(path, regular.MaxSource)
-	}}}
+	im := &modules.Recorder{From: d.importer(func(path string) { f.imported = append(f.imported, path) })}
 	var list *diag.List
 	f.syntax, list = parser.Parse(d.file)
 	f.names = names.Of(f.syntax)
@@ -75,6 +68,19 @@ func find(d *document) *facts {
 	f.files, _ = im.Files()
 	f.typed()
 	return f
+}
+
+// importer finds the files that a document imports, as they are in the editor or on disk, and says which it reads.
+func (d *document) importer(reads func(path string)) *modules.Importer {
+	return &modules.Importer{Read: func(path string) ([]byte, error) {
+		if reads != nil {
+			reads(path)
+		}
+		if other, ok := d.open(path); ok {
+			return []byte(other.file.Text), nil
+		}
+		return regular.Read(path, regular.MaxSource)
+	}}
 }
 
 // typed notes the types of what stands in the file.

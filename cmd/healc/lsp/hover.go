@@ -25,19 +25,22 @@ func (s *server) Hover(ctx context.Context, p *protocol.HoverParams) (*protocol.
 	f := d.facts()
 	if u, ok := f.names.At(at); ok {
 		if code, doc := f.describe(u); code != "" {
-			return d.hover(u.Span, code, doc), nil
+			return d.hover(u.Span, code, doc, d.kernels(u.Span)), nil
 		}
 	}
 	if at, t := f.typeAt(at); t != nil {
-		return d.hover(at, t.String(), ""), nil
+		return d.hover(at, t.String(), "", d.kernels(at)), nil
 	}
 	return nil, nil
 }
 
-func (d *document) hover(at diag.Span, code, doc string) *protocol.Hover {
+func (d *document) hover(at diag.Span, code, doc, kernels string) *protocol.Hover {
 	text := "```heal\n" + code + "\n```"
 	if doc != "" {
 		text += "\n\n" + doc
+	}
+	if kernels != "" {
+		text += "\n\n---\n```text\n" + kernels + "```"
 	}
 	r := d.span(at)
 	return &protocol.Hover{Range: &r, Contents: &protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: text}}

@@ -8,6 +8,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -35,10 +36,23 @@ type editor struct {
 	end    chan bool
 
 	protocol.UnimplementedClient
-	mu      sync.Mutex
-	told    map[uri.URI]*protocol.PublishDiagnosticsParams
-	when    map[uri.URI]time.Time
-	changed time.Time // the last of any file
+	mu    sync.Mutex
+	count int // of what was told
+	told  map[uri.URI]*told
+}
+
+// told is what the server said of a file: when, and when it first did of this version.
+type told struct {
+	*protocol.PublishDiagnosticsParams
+	last, first int
+}
+
+func (t *told) of(version int32) bool {
+	if t == nil {
+		return false
+	}
+	v, ok := t.Version.Get()
+	return ok && v == version
 }
 
 // shown is a file in the editor; marks are offsets.
@@ -56,7 +70,7 @@ type ends struct {
 func start(t testing.TB, dir string) *editor {
 	t.Helper()
 	e := &editor{t: t, dir: dir, files: map[string]*shown{}, end: make(chan bool, 1),
-		told: map[uri.URI]*protocol.PublishDiagnosticsParams{}, when: map[uri.URI]time.Time{}}
+		told: map[uri.URI]*told{}}
 	toServer, fromEditor := io.Pipe()
 	toEditor, fromServer := io.Pipe()
 	go func() { e.end <- lsp.Serve(context.Background(), toServer, fromServer, "test") }()
@@ -77,7 +91,12 @@ func (e *editor) must(err error) {
 func (e *editor) PublishDiagnostics(_ context.Context, p *protocol.PublishDiagnosticsParams) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.told[p.URI], e.when[p.URI] = p, time.Now()
+	e.count++
+	now := &told{p, e.count, e.count}
+	if v, _ := p.Version.Get(); e.told[p.URI].of(v) {
+		now.first = e.told[p.URI].first
+	}
+	e.told[p.URI] = now
 	return nil
 }
 
@@ -124,7 +143,6 @@ func (e *editor) open(name, marked string) {
 		}
 	}
 	e.files[name] = f
-	e.changed = time.Now()
 	e.must(e.server.DidOpen(context.Background(),
 		&protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{
 			URI: e.uri(name), LanguageID: "heal", Version: 1, Text: f.text}}))
@@ -133,7 +151,6 @@ func (e *editor) open(name, marked string) {
 // change puts text in the place of bytes.
 func (e *editor) change(name string, from, to int, text string) {
 	f := e.files[name]
-	e.changed = time.Now()
 	at := protocol.Range{Start: position(f.text, from), End: position(f.text, to)}
 	f.text = f.text[:from] + text + f.text[to:]
 	f.version++
@@ -149,19 +166,24 @@ func (e *editor) change(name string, from, to int, text string) {
 			&protocol.TextDocumentContentChangePartial{Range: at, Text: text}}}))
 }
 
-// quiet is less than how long the server waits before it sends diagnostics.
-const quiet = 50 * time.Millisecond
-
-// diagnostics waits for those of the text as it is: all are sent some time after the last change of a file.
+// diagnostics waits for those of the files as they are. The server sends those of all files, in the order of their paths
+// and as they were at one time: who comes after a file whose last version was seen knows of it.
 func (e *editor) diagnostics(name string) []protocol.Diagnostic {
-	for range 2000 {
+	seen := func() *told {
 		e.mu.Lock()
-		p, late := e.told[e.uri(name)], e.when[e.uri(name)].After(e.changed.Add(quiet))
-		e.mu.Unlock()
-		if p != nil && late {
-			if v, _ := p.Version.Get(); v == e.files[name].version {
-				return p.Diagnostics
+		defer e.mu.Unlock()
+		mine := e.told[e.uri(name)]
+		for other, f := range e.files {
+			t := e.told[e.uri(other)]
+			if !t.of(f.version) || other < name && mine != nil && mine.last < t.first {
+				return nil
 			}
+		}
+		return mine
+	}
+	for range 6000 {
+		if t := seen(); t != nil {
+			return t.Diagnostics
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -281,7 +303,7 @@ func (e *editor) do(line string) string {
 		h, err := e.server.Hover(ctx, &protocol.HoverParams{TextDocumentPositionParams: here()})
 		failed(err)
 		if h != nil {
-			say("%s\n%s", e.show(name, *h.Range), text(h.Contents))
+			say("%s\n%s", e.show(name, *h.Range), onAnyMachine.ReplaceAllString(text(h.Contents), ""))
 		}
 	case "hints":
 		hints, err := e.server.InlayHint(ctx, &protocol.InlayHintParams{TextDocument: doc, Range: whole})
@@ -401,6 +423,9 @@ func (e *editor) do(line string) string {
 	}
 	return b.String()
 }
+
+// onAnyMachine is what a kernel's explanation says of the processor that it is on.
+var onAnyMachine = regexp.MustCompile(`(?m)^  threads .*\n`)
 
 // TestSessions: in testdata are files and a session, whose lines that begin with `> ` are requests; what they answer
 // stands below them.

@@ -190,7 +190,7 @@ func (s *server) read(ctx context.Context, path string, utf8 bool) (*document, b
 		return nil, false
 	}
 	d := newDocument(uri.File(path), 0, string(text), utf8)
-	d.imports = func(path string) (*document, bool) { o, ok := docs[path]; return o, ok }
+	d.docs = docs
 	return d, true
 }
 
