@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"healc/internal/pipeline"
+	"healc/ir/kernel"
 	"healc/runtime/tensor"
+	"healc/runtime/trace"
 )
 
 // TestBoundedCode: a function keeps code for as many shapes as the options say, what was called last, and is right for
@@ -88,6 +92,45 @@ func TestShapesThatChange(t *testing.T) {
 	calls.Wait()
 	if n := own(); n != atOnce+1 {
 		t.Errorf("%d shapes have code of their own, after many calls of one", n)
+	}
+	if err := callOnes(f, shapes); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCodeThatFails: where there is no code for a shape that is called often, since the compiler has a bug, calls go on,
+// and the counters say so.
+func TestCodeThatFails(t *testing.T) {
+	var broken atomic.Bool
+	counts := trace.NewCounts()
+	f := function(t, chain, "f", Options{Threads: 1, Counts: counts, Debug: pipeline.Debug{
+		Reschedule: func(*kernel.Kernel, *kernel.Schedule) {
+			if broken.Load() {
+				panic("BUG: none")
+			}
+		}}})
+	const shapes = atOnce + 2
+	for n := 1; n <= shapes; n++ {
+		if err := callOnes(f, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken.Store(true)
+	failures := func() (n int64) {
+		for c := range counts.All() {
+			if c.Function == "f" && c.Kernel == trace.Aside {
+				n += c.Failures
+			}
+		}
+		return n
+	}
+	for k := 0; k < 2_000_000 && failures() == 0; k++ {
+		if err := callOnes(f, shapes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if failures() != 1 {
+		t.Errorf("the counters say %d times that code could not be made\n%s", failures(), counts)
 	}
 	if err := callOnes(f, shapes); err != nil {
 		t.Error(err)

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"healc/internal/backend"
+	"healc/internal/caught"
 	"healc/internal/pipeline"
 	"healc/runtime/cluster"
 	"healc/runtime/tensor"
+	"healc/runtime/trace"
 )
 
 // Note [Shapes that change]
@@ -109,21 +111,35 @@ func (f *Func) ended(c *compiled, begun time.Time) {
 	c.uses.End()
 }
 
-// specialise makes code for the shape of c, and puts it in its place. Where that cannot be, c stays as it is.
+// specialise makes code for the shape of c, and says in the counters what became of that.
 func (f *Func) specialise(c *compiled) {
-	defer func() { _ = recover() }() // of the compiler: no call asked for this code, and c is right without it
+	begun := time.Now()
+	err := f.makeOwn(c)
+	if n := f.m.opts.Counts; n != nil {
+		n.Add(f.ir.Name, trace.Aside, time.Since(begun), 0, 0, err != nil)
+	}
+}
+
+// makeOwn makes code for the shape of c, and puts it in its place. Where that cannot be, c stays as it is. A panic of the
+// compiler is an error: no call asked for this code, and c is right without it.
+func (f *Func) makeOwn(c *compiled) (err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = caught.By(e)
+		}
+	}()
 	f.making.Lock()
 	defer f.making.Unlock()
 	if f.m.uses.Stopped() {
-		return
+		return nil
 	}
 	heads := make([]*tensor.Tensor, len(c.shapes))
 	for i := range heads {
 		heads[i] = &tensor.Tensor{DType: c.dtypes[i], Shape: c.shapes[i], Strides: c.strides[i]}
 	}
 	own := newCompiled(heads)
-	if f.loadExactly(own, heads, c.general.bind) != nil {
-		return
+	if err := f.loadExactly(own, heads, c.general.bind); err != nil {
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,8 +150,9 @@ func (f *Func) specialise(c *compiled) {
 			f.last.CompareAndSwap(c, own)
 			f.retire(c)
 			f.bound()
-			return
+			return nil
 		}
 	}
 	own.exec.Close() // nobody has called with the shape for a long time, or the module is closed
+	return nil
 }

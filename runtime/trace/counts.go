@@ -23,10 +23,14 @@ type of struct{ function, kernel string }
 
 type cell struct{ calls, failures, nanoseconds, bytes, operations atomic.Int64 }
 
+// Aside stands for a kernel where code for one shape was made while calls of the function went on: how often, how long
+// it took, and how often there was none in the end, which is a bug in the compiler and leaves calls as they were.
+const Aside = "(code for one shape)"
+
 // Count is what is known about a function, or about one of its kernels.
 type Count struct {
 	Function string // that was called from outside
-	Kernel   string // "" for the calls of the function as a whole
+	Kernel   string // "" for the calls of the function as a whole; Aside
 	Calls    int64  // of the function, or runs of the kernel
 	Failures int64  // of the calls: those that ended in an error
 	Time     time.Duration
