@@ -171,8 +171,8 @@ var imports = []struct{ pkg, may string }{
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel " +
 			"passes/shard codegen runtime runtime/checkpoint runtime/cluster runtime/collective runtime/exchange " +
 			"runtime/memory runtime/pool runtime/tensor runtime/tensorfile runtime/trace internal/backend " +
-			"internal/cache internal/gradient internal/identity internal/interpio internal/pipeline " +
-			"internal/residency internal/testhook internal/until"},
+			"internal/cache internal/caught internal/gradient internal/identity internal/interpio " +
+			"internal/pipeline internal/residency internal/testhook internal/until"},
 	{"internal/scaling",
 		"codegen/target/profile lang/types ir/exchange runtime runtime/abi runtime/collective runtime/exchange"},
 	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},

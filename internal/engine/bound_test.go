@@ -98,8 +98,8 @@ func TestShapesThatChange(t *testing.T) {
 	}
 }
 
-// TestCodeThatFails: where there is no code for a shape that is called often, since the compiler has a bug, calls go on,
-// and the counters say so.
+// TestCodeThatFails: where there is no code for a shape that is called often, since the compiler has a bug, calls go
+// on, and the counters say so.
 func TestCodeThatFails(t *testing.T) {
 	var broken atomic.Bool
 	counts := trace.NewCounts()

@@ -120,8 +120,8 @@ func (f *Func) specialise(c *compiled) {
 	}
 }
 
-// makeOwn makes code for the shape of c, and puts it in its place. Where that cannot be, c stays as it is. A panic of the
-// compiler is an error: no call asked for this code, and c is right without it.
+// makeOwn makes code for the shape of c, and puts it in its place. Where that cannot be, c stays as it is. A panic of
+// the compiler is an error: no call asked for this code, and c is right without it.
 func (f *Func) makeOwn(c *compiled) (err error) {
 	defer func() {
 		if e := recover(); e != nil {

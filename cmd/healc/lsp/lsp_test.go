@@ -166,8 +166,8 @@ func (e *editor) change(name string, from, to int, text string) {
 			&protocol.TextDocumentContentChangePartial{Range: at, Text: text}}}))
 }
 
-// diagnostics waits for those of the files as they are. The server sends those of all files, in the order of their paths
-// and as they were at one time: who comes after a file whose last version was seen knows of it.
+// diagnostics waits for those of the files as they are. The server sends those of all files, in the order of their
+// paths and as they were at one time: who comes after a file whose last version was seen knows of it.
 func (e *editor) diagnostics(name string) []protocol.Diagnostic {
 	seen := func() *told {
 		e.mu.Lock()
