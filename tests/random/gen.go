@@ -217,7 +217,7 @@ func (g *Gen) emit(d *ir.OpDef, attrs ir.A, regions []*ir.Block, args ...*ir.Val
 // op appends one random operation.
 func (g *Gen) op() {
 	table := slices.DeleteFunc(ir.Ops(), func(d *ir.OpDef) bool {
-		return Skipped[d.Name] == ofRank || Skipped[d.Name] == ofCheckpoint
+		return Skipped[d.Name] == ofRank || Skipped[d.Name] == ofCheckpoint || Skipped[d.Name] == ofPictures
 	})
 	if !g.all {
 		table = slices.DeleteFunc(table, func(d *ir.OpDef) bool { return newer[d.Name] })
