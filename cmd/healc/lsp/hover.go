@@ -160,11 +160,3 @@ func builtin(name string) (code, doc string) {
 	}
 	return f.Signature, doc
 }
-
-// signatureOf is the head of the function that a name means, or "".
-func (f *facts) signatureOf(u *names.Use) (code, doc string) {
-	if u.Symbol != nil && u.Symbol.Kind != names.Function {
-		return "", ""
-	}
-	return f.describe(u)
-}
