@@ -109,37 +109,16 @@ func (f *facts) typeOf(s *names.Symbol) string {
 	return l.T.String()
 }
 
-// declared is the head of a declaration and the comment above it.
+// declared is the head of a function or a constant and the comment above it; a prefix is the module's.
 func declared(d ast.Decl, prefix string) (code, doc string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		text := d.Loc.File.Text[d.Loc.Start:d.Loc.End]
-		if d.Body != nil {
-			text = strings.TrimSuffix(strings.TrimSpace(d.Loc.File.Text[d.Loc.Start:d.Body.Span().Start]), "=")
-		}
-		code = strings.Join(strings.Fields(text), " ")
-		if prefix != "" {
-			code = strings.Replace(code, "fn "+d.Name.Name, "fn "+prefix+d.Name.Name, 1)
-		}
-		return code, comment(d)
+		return strings.Replace(manual.Signature(d), "fn "+d.Name.Name, "fn "+prefix+d.Name.Name, 1), manual.Comment(d)
 	case *ast.ConstDecl:
-		return strings.Join(strings.Fields(strings.TrimSuffix(d.Loc.Text(), ";")), " "), comment(d)
+		return strings.Replace(manual.Signature(d), "const "+d.Name.Name, "const "+prefix+d.Name.Name, 1),
+			manual.Comment(d)
 	}
 	return "", ""
-}
-
-// comment is the lines of a comment that stand directly above a declaration.
-func comment(d ast.Decl) string {
-	at := d.Span()
-	first := at.Pos().Line
-	for strings.HasPrefix(at.File.Line(first-1), "#") {
-		first--
-	}
-	var lines []string
-	for n := first; n < at.Pos().Line; n++ {
-		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(at.File.Line(n), "#")))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // builtin is the signature of a function of the language, and what it does.

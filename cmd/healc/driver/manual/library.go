@@ -43,7 +43,7 @@ func LookupLibrary(name string) (*Library, bool) {
 	}
 	out := &Library{Name: name, Doc: commentFrom(file, 1)}
 	for _, d := range tree.Decls {
-		e := LibraryEntry{Signature: signatureOf(file, d)}
+		e := LibraryEntry{Signature: Signature(d), Doc: Comment(d)}
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if !d.Pub {
@@ -58,17 +58,24 @@ func LookupLibrary(name string) (*Library, bool) {
 		default:
 			continue
 		}
-		first := d.Span().Pos().Line
-		for strings.HasPrefix(file.Line(first-1), "# ") {
-			first--
-		}
-		if first < d.Span().Pos().Line {
-			e.Doc = commentFrom(file, first)
-		}
 		out.Entries = append(out.Entries, e)
 	}
 	libraries.Store(name, out)
 	return out, true
+}
+
+// Comment is the comment directly above a declaration, as one paragraph.
+func Comment(d ast.Decl) string {
+	at := d.Span()
+	line := at.Pos().Line
+	first := line
+	for strings.HasPrefix(at.File.Line(first-1), "# ") {
+		first--
+	}
+	if first == line {
+		return ""
+	}
+	return commentFrom(at.File, first)
 }
 
 // commentFrom is the comment that starts at a line, its lines joined.
@@ -86,11 +93,11 @@ func commentFrom(file *diag.File, line int) string {
 	}
 }
 
-// signatureOf is a declaration without the body of a function.
-func signatureOf(file *diag.File, d ast.Decl) string {
+// Signature is a declaration without the body of a function, on one line.
+func Signature(d ast.Decl) string {
 	text := d.Span().Text()
 	if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-		text = strings.TrimSpace(file.Text[d.Span().Start:f.Body.Span().Start])
+		text = strings.TrimSpace(f.Loc.File.Text[f.Loc.Start:f.Body.Span().Start])
 		if f.Equals || strings.HasSuffix(text, " =") {
 			text = strings.TrimSpace(strings.TrimSuffix(text, "="))
 		}
@@ -107,5 +114,5 @@ func SignatureText(text string) string {
 	if list.HasErrors() || len(tree.Decls) == 0 {
 		return ""
 	}
-	return signatureOf(file, tree.Decls[0])
+	return Signature(tree.Decls[0])
 }
