@@ -163,27 +163,44 @@ func TestStackLimit(t *testing.T) {
 }
 
 // TestAddressSpace: a process that may map little ends with an error that says what there was no room for, and never in
-// Go's runtime. The least limit is one with which Go's runtime starts: it reserves 1250 MiB (586 and 512 for its
-// tables, 64 to 128 for a heap that begins anywhere in its first arena) and glibc 72 for each thread, before it runs a
-// line of healc. With less it ends by itself, at times or always (1200000), or puts a table at address 0 (1000000).
+// Go's runtime. That reserves 1250 MiB (586 and 512 for its tables, 64 to 128 for a heap that begins anywhere in its
+// first arena) and glibc 72 for each thread, before it runs a line of healc: with less, some starts in a hundred end
+// before healc can say anything, and are made again.
 func TestAddressSpace(t *testing.T) {
 	for _, backend := range backends() {
 		if backend == "ptxsim" {
 			continue
 		}
-		for kib, want := range map[string]string{"1800000": "healc takes up to", "1990000": "healc takes up to",
-			"2300000": "[20000, "} {
-			c := exec.Command("sh", "-c", "ulimit -v "+kib+" && exec healc run large.heal --backend "+backend)
-			c.Dir = t.TempDir()
-			const large = "@io fn main() = print(sort(tabulate(20000, 8000, |i, j| (i * j) as f64)))\n"
-			if err := os.WriteFile(filepath.Join(c.Dir, "large.heal"), []byte(large), 0o600); err != nil {
-				t.Fatal(err)
+		for _, c := range []struct {
+			kib, want string
+			starts    int
+		}{{"1000000", "healc takes up to", 5}, {"1700000", "healc takes up to", 1}, {"1990000", "healc takes up to", 1},
+			{"2300000", "[20000, ", 1}} {
+			code, got := sortsLarge(t, c.kib, backend)
+			for ; c.starts > 1 && inGoRuntime(got); c.starts-- {
+				code, got = sortsLarge(t, c.kib, backend)
 			}
-			text, _ := c.CombinedOutput() // the exit code says it
-			got := string(text)
-			if c.ProcessState.ExitCode() != 3 || !strings.Contains(got, want) || strings.Contains(got, "goroutine") {
-				t.Errorf("%s with %s KiB: exit code %d and\n%.1000s", backend, kib, c.ProcessState.ExitCode(), got)
+			if code != 3 || !strings.Contains(got, c.want) || strings.Contains(got, "goroutine") {
+				t.Errorf("%s with %s KiB: exit code %d and\n%.1000s", backend, c.kib, code, got)
 			}
 		}
 	}
+}
+
+// inGoRuntime reports that Go's runtime found no memory to begin with.
+func inGoRuntime(text string) bool {
+	return strings.Contains(text, "fatal error: out of memory") || strings.Contains(text, "pthread_create failed")
+}
+
+// sortsLarge sorts 1.2 GiB in a process that may map so many KiB.
+func sortsLarge(t *testing.T, kib, backend string) (code int, text string) {
+	t.Helper()
+	c := exec.Command("sh", "-c", "ulimit -v "+kib+" && exec healc run large.heal --backend "+backend)
+	c.Dir = t.TempDir()
+	const large = "@io fn main() = print(sort(tabulate(20000, 8000, |i, j| (i * j) as f64)))\n"
+	if err := os.WriteFile(filepath.Join(c.Dir, "large.heal"), []byte(large), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := c.CombinedOutput() // the exit code says it
+	return c.ProcessState.ExitCode(), string(b)
 }
