@@ -110,8 +110,8 @@ type Counts = trace.Counts
 // Count is what is known about a function, or about one of its kernels.
 type Count = trace.Count
 
-// CountAside stands for a kernel where code for one shape was made while calls of a function went on. A failure is a
-// bug in the compiler: calls go on with code for any shape.
+// CountAside stands for a kernel where code for one shape was made while calls of a function went on. After a failure,
+// for want of memory or by a bug in the compiler, calls go on with code for any shape.
 const CountAside = trace.Aside
 
 // NewCounts has counted nothing yet.

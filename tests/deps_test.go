@@ -147,7 +147,7 @@ var imports = []struct{ pkg, may string }{
 			"runtime/pool runtime/tensor runtime/tensorfile runtime/trace internal/until"},
 	{"runtime/trace", ""},
 	{"internal/onnx",
-		"leaves lang/format runtime/tensor runtime/tensorfile internal/regular"},
+		"leaves lang/format ir/scalar runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -162,7 +162,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/residency", "leaves lang/check/tree ir ir/ops ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/sandbox", "runtime/jitinfo"},
 	{"internal/testhook", "runtime"},
-	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/check lang/check/tree " +
+	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/ast lang/check lang/check/tree " +
 		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +
 		"passes passes/bufferize passes/checkpoint passes/shard codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime runtime/abi internal/backend " +

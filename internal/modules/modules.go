@@ -151,7 +151,7 @@ func parseImport(name, text string) *check.Imported {
 type Recorder struct {
 	From check.Importer
 
-	files []*diag.File
+	trees []*ast.File
 	lost  bool // one of them is not known
 }
 
@@ -159,7 +159,7 @@ type Recorder struct {
 func (r *Recorder) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
 	out, err := r.From.Import(from, d)
 	if err == nil && out.Tree != nil && out.Tree.Source != nil {
-		r.files = append(r.files, out.Tree.Source)
+		r.trees = append(r.trees, out.Tree)
 	} else {
 		r.lost = true
 	}
@@ -170,4 +170,12 @@ func (r *Recorder) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, 
 func (r *Recorder) Modules() []string { return r.From.Modules() }
 
 // Files are the files that were imported, in order; ok reports that all of them are known.
-func (r *Recorder) Files() (files []*diag.File, ok bool) { return r.files, !r.lost }
+func (r *Recorder) Files() (files []*diag.File, ok bool) {
+	for _, t := range r.trees {
+		files = append(files, t.Source)
+	}
+	return files, !r.lost
+}
+
+// Trees are the syntax trees of those that are known.
+func (r *Recorder) Trees() []*ast.File { return r.trees }

@@ -229,22 +229,13 @@ func (c *call) fold(elem types.DType, ints func(a, b types.Dim) (types.Dim, bool
 	if a.known == nil || b.known == nil {
 		return false
 	}
-	s := c.broadcast(a, b)
-	extents, ok := s.Ints()
-	as, okA := a.shape.Ints()
-	bs, okB := b.shape.Ints()
-	if !ok || !okA || !okB {
+	s, elements, ok := c.elements(a, b)
+	if !ok {
 		return false
 	}
-	n := int64(1)
-	for _, e := range extents {
-		if n *= e; n > maxKnown {
-			return false
-		}
-	}
 	k := &known{clamped: a.known.clamped || b.known.clamped}
-	for _, index := range positions(extents) {
-		i, j := flat(as, index), flat(bs, index)
+	for _, from := range elements {
+		i, j := from[0], from[1]
 		if a.known.floats != nil && b.known.floats != nil && floats != nil {
 			x := floats(a.known.floats[i], b.known.floats[j])
 			if elem == types.F32 {
@@ -265,6 +256,36 @@ func (c *call) fold(elem types.DType, ints func(a, b types.Dim) (types.Dim, bool
 	}
 	c.knownResult(elem, s, k)
 	return true
+}
+
+// elements says of each element of the shape that values broadcast to, in order, of which element of each value it is
+// made; ok reports that all extents are known, and that there are few enough.
+func (c *call) elements(vs ...*value) (s shape, from [][]int, ok bool) {
+	s = c.broadcast(vs...)
+	extents, ok := s.Ints()
+	if !ok {
+		return s, nil, false
+	}
+	n := int64(1)
+	for _, e := range extents {
+		if n *= e; n > maxKnown {
+			return s, nil, false
+		}
+	}
+	shapes := make([][]int64, len(vs))
+	for i, v := range vs {
+		if shapes[i], ok = v.shape.Ints(); !ok {
+			return s, nil, false
+		}
+	}
+	for _, index := range positions(extents) {
+		one := make([]int, len(vs))
+		for i := range vs {
+			one[i] = flat(shapes[i], index)
+		}
+		from = append(from, one)
+	}
+	return s, from, true
 }
 
 // foldable reports whether integers of this type are computed while the program is written: those of shapes. They have
@@ -400,25 +421,15 @@ func (c *call) foldWhere() bool {
 	if !ok || a.known == nil || b.known == nil || (a.known.ints == nil) != (b.known.ints == nil) {
 		return false
 	}
-	s := c.broadcast(cond, a, b)
-	extents, ok := s.Ints()
-	cs, okC := cond.shape.Ints()
-	as, okA := a.shape.Ints()
-	bs, okB := b.shape.Ints()
-	if !ok || !okA || !okB || !okC {
+	s, elements, ok := c.elements(cond, a, b)
+	if !ok {
 		return false
 	}
-	n := int64(1)
-	for _, e := range extents {
-		if n *= e; n > maxKnown {
-			return false
-		}
-	}
 	k := &known{clamped: a.known.clamped || b.known.clamped}
-	for _, index := range positions(extents) {
-		from, at := b.known, flat(bs, index)
-		if which[flat(cs, index)] != 0 {
-			from, at = a.known, flat(as, index)
+	for _, i := range elements {
+		from, at := b.known, i[2]
+		if which[i[0]] != 0 {
+			from, at = a.known, i[1]
 		}
 		one := from.pick([]int{at})
 		k.ints, k.floats = append(k.ints, one.ints...), append(k.floats, one.floats...)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -65,7 +66,7 @@ func (t *Tensor) look() *known {
 		bits := element(t.data, i, width)
 		switch {
 		case t.Elem.IsFloat():
-			k.floats = append(k.floats, floatOf(t.Elem, bits))
+			k.floats = append(k.floats, scalar.FloatValue(t.Elem, bits))
 		case t.Elem == types.Bool:
 			k.ints = append(k.ints, number(int64(min(bits, 1))))
 		case t.Elem.IsSigned():
@@ -81,19 +82,6 @@ func (t *Tensor) look() *known {
 		}
 	}
 	return k
-}
-
-// floatOf is the number that bits stand for.
-func floatOf(d types.DType, bits uint64) float64 {
-	switch d {
-	case types.F32:
-		return float64(math.Float32frombits(uint32(bits)))
-	case types.F16:
-		return float64(types.F16Value(uint16(bits)))
-	case types.BF16:
-		return float64(types.BF16Value(uint16(bits)))
-	}
-	return math.Float64frombits(bits)
 }
 
 // literal is the value of known elements in Heal.

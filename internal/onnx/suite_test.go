@@ -19,6 +19,7 @@ import (
 	"healc"
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/onnx"
+	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/tensor"
 	"healc/tests/sample"
@@ -279,27 +280,13 @@ func compare(got, want *tensor.Tensor) error {
 		if !got.DType.IsFloat() && !got.DType.IsStored() {
 			return fmt.Errorf("element %d is %d, and should be %d", i, a[i], b[i])
 		}
-		x, y := number(got.DType, a[i]), number(got.DType, b[i])
+		x, y := scalar.FloatValue(got.DType, a[i]), scalar.FloatValue(got.DType, b[i])
 		if math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-7+1e-3*math.Abs(y) {
 			continue
 		}
 		return fmt.Errorf("element %d is %v, and should be %v", i, x, y)
 	}
 	return nil
-}
-
-func number(d types.DType, bits uint64) float64 {
-	switch d {
-	case types.F32:
-		return float64(math.Float32frombits(uint32(bits)))
-	case types.F16:
-		return float64(types.F16Value(uint16(bits)))
-	case types.BF16:
-		return float64(types.BF16Value(uint16(bits)))
-	case types.F8E4M3, types.F8E5M2:
-		return float64(types.StoredValue(d, uint8(bits)))
-	}
-	return math.Float64frombits(bits)
 }
 
 // TestBackend runs ONNX's backend tests in the archive, a part of them each day.

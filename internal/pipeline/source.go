@@ -12,6 +12,7 @@ import (
 	"healc/internal/gradient"
 	"healc/internal/modules"
 	"healc/ir"
+	"healc/lang/ast"
 	"healc/lang/check"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
@@ -96,20 +97,30 @@ func CheckWith(file *diag.File, imports check.Importer) (*tree.Program, error) {
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
+	prog, err := CheckTree(tree, imports)
+	if err != nil {
+		return nil, err
+	}
+	return prog, nil
+}
+
+// CheckTree types a file that was parsed without a mistake, and what it imports. The error is a *diag.List; the program
+// is there with it, too, and has the functions that have no mistakes of types.
+func CheckTree(tree *ast.File, imports check.Importer) (*tree.Program, error) {
 	prog, list := check.CheckWith(tree, imports)
 	if err := list.Err(); err != nil {
-		return nil, err
+		return prog, err
 	}
 	prog.Warnings = check.Unused(tree)
 	// Whether a derivative can be taken, and whether operands are cut alike, shows in the operations.
 	if prog.Gradients {
 		if err := gradient.Check(irgen.Generate(prog)); err != nil {
-			return nil, err
+			return prog, err
 		}
 	}
 	if prog.Sharded {
 		if err := checkShardings(irgen.Generate(prog)); err != nil {
-			return nil, err
+			return prog, err
 		}
 	}
 	return prog, nil

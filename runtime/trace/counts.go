@@ -24,7 +24,8 @@ type of struct{ function, kernel string }
 type cell struct{ calls, failures, nanoseconds, bytes, operations atomic.Int64 }
 
 // Aside stands for a kernel where code for one shape was made while calls of the function went on: how often, how long
-// it took, and how often there was none in the end, which is a bug in the compiler and leaves calls as they were.
+// it took, and how often there was none in the end, for want of memory or by a bug in the compiler. That leaves calls
+// as they were.
 const Aside = "(code for one shape)"
 
 // Count is what is known about a function, or about one of its kernels.

@@ -1,17 +1,17 @@
 package lsp
 
 import (
+	"errors"
 	"os"
 	"slices"
 
-	"healc/internal/gradient"
 	"healc/internal/modules"
+	"healc/internal/pipeline"
 	"healc/internal/regular"
 	"healc/lang/ast"
 	"healc/lang/check"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
-	"healc/lang/irgen"
 	"healc/lang/names"
 	"healc/lang/parser"
 	"healc/lang/types"
@@ -24,7 +24,7 @@ type facts struct {
 	program  *tree.Program
 	problems []*diag.Diagnostic // of all files
 	imported []string           // the paths of the files that it imports, themselves or through others
-	files    []*diag.File       // those that were read
+	modules  []*ast.File        // those that were found
 	beside   documents          // the open ones of them
 
 	locals map[extent]*tree.Local // by where they are declared
@@ -43,29 +43,24 @@ func find(d *document) *facts {
 	var list *diag.List
 	f.syntax, list = parser.Parse(d.file)
 	f.names = names.Of(f.syntax)
-	broken := list.HasErrors()
-	program, checked := check.CheckWith(f.syntax, modules.For(d.file, im))
-	f.program = program
 	f.problems = list.Items
-	for _, p := range checked.Items {
-		// Of a file that is being written, names are missing whose declaration does not parse.
-		if !broken || p.Code != diag.CodeUnknownName {
-			f.problems = append(f.problems, p)
-		}
-	}
-	if !broken && !checked.HasErrors() {
-		f.problems = append(f.problems, check.Unused(f.syntax)...)
-		if program.Gradients {
-			var l *diag.List
-			if err, ok := gradient.Check(irgen.Generate(program)).(*diag.List); ok {
-				l = err
-			}
-			if l != nil {
-				f.problems = append(f.problems, l.Items...)
+	if list.HasErrors() {
+		f.program, list = check.CheckWith(f.syntax, modules.For(d.file, im))
+		for _, p := range list.Items {
+			if p.Code != diag.CodeUnknownName { // the declaration of a name may be what does not parse
+				f.problems = append(f.problems, p)
 			}
 		}
+	} else {
+		program, err := pipeline.CheckTree(f.syntax, modules.For(d.file, im))
+		f.program = program
+		var mistakes *diag.List
+		if errors.As(err, &mistakes) {
+			f.problems = append(f.problems, mistakes.Items...)
+		}
+		f.problems = append(f.problems, program.Warnings...)
 	}
-	f.files, _ = im.Files()
+	f.modules = im.Trees()
 	f.typed()
 	return f
 }
@@ -183,12 +178,11 @@ func (f *facts) module(d *ast.ImportDecl) *ast.File {
 	if d.Quoted {
 		name = pathOfImport(f.syntax.Source.Name, d)
 	}
-	i := slices.IndexFunc(f.files, func(file *diag.File) bool { return file.Name == name })
+	i := slices.IndexFunc(f.modules, func(file *ast.File) bool { return file.Source.Name == name })
 	if i < 0 {
 		return nil
 	}
-	tree, _ := parser.Parse(f.files[i])
-	return tree
+	return f.modules[i]
 }
 
 // declaration is the function or constant of a file with a name, or nil.
