@@ -135,13 +135,18 @@ const (
 func (m *mpi) do(f func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.done++; m.done%callsPerLook == 0 {
-		m.giveWay()
-	}
-	if m.err == nil {
+	if m.mayGo() {
 		m.err = f()
 	}
 	return m.err
+}
+
+// mayGo says that a call can be made: none has failed before. do and what is as short as a call of it begin with it.
+func (m *mpi) mayGo() bool {
+	if m.done++; m.done%callsPerLook == 0 {
+		m.giveWay()
+	}
+	return m.err == nil
 }
 
 func (m *mpi) giveWay() {
@@ -153,13 +158,17 @@ func (m *mpi) giveWay() {
 
 func (m *mpi) AllGather(all []byte, counts []int) error {
 	cluster.CheckCounts(m.size, all, counts)
-	return m.do(func() error {
-		if len(all) > m.most {
-			return m.inTurn(func(int) []byte { return cluster.Part(all, counts, m.rank) },
-				func(r int) []byte { return cluster.Part(all, counts, r) })
-		}
-		return m.gather(m.lib.world, all, counts)
-	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !m.mayGo():
+	case len(all) > m.most:
+		m.err = m.inTurn(func(int) []byte { return cluster.Part(all, counts, m.rank) },
+			func(r int) []byte { return cluster.Part(all, counts, r) })
+	default:
+		m.err = m.gather(m.lib.world, all, counts)
+	}
+	return m.err
 }
 
 // gather is AllGather in one piece, on a communicator of the library. Parts of equal lengths have a call of their own,
@@ -210,20 +219,23 @@ func (m *mpi) Meet(words []uint64) error {
 func (m *mpi) AllToAll(send []byte, to []int, recv []byte, from []int) error {
 	cluster.CheckCounts(m.size, send, to)
 	cluster.CheckCounts(m.size, recv, from)
-	return m.do(func() error {
-		own := cluster.Part(recv, from, m.rank)
-		if err := cluster.ToSelf(m.rank, cluster.Part(send, to, m.rank), own); err != nil {
-			return err
-		}
-		// Not MPI_Alltoallv, which may take a message that is shorter than was expected for the whole.
-		out := func(r int) []byte { return some(cluster.Part(send, to, r)) }
-		in := func(r int) []byte { return some(cluster.Part(recv, from, r)) }
-		if m.size == 2 {
-			return m.inTurn(out, in)
-		}
-		m.begin(out, in)
-		return m.end()
-	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.mayGo() {
+		return m.err
+	}
+	m.err = cluster.ToSelf(m.rank, cluster.Part(send, to, m.rank), cluster.Part(recv, from, m.rank))
+	switch {
+	case m.err != nil:
+	case m.size == 2:
+		other := 1 - m.rank
+		m.err = m.swap(cluster.Part(send, to, other), other, cluster.Part(recv, from, other), other)
+	default: // not MPI_Alltoallv, which may take a message that is shorter than was expected for the whole
+		m.begin(func(r int) []byte { return some(cluster.Part(send, to, r)) },
+			func(r int) []byte { return some(cluster.Part(recv, from, r)) })
+		m.err = m.end()
+	}
+	return m.err
 }
 
 // some is b, or nil where that is empty: it is not sent, as both ranks know.
@@ -234,32 +246,39 @@ func some(b []byte) []byte {
 	return b
 }
 
-// inTurn sends to and receives from one other rank after the other, beginning with the nearest. What is empty is not
-// sent, as both ranks know that it is.
+// inTurn sends to and receives from one other rank after the other, beginning with the nearest.
 func (m *mpi) inTurn(out, in func(r int) []byte) error {
 	for k := 1; k < m.size; k++ {
 		to, from := (m.rank+k)%m.size, (m.rank+m.size-k)%m.size
-		send, recv := out(to), in(from)
-		if len(send) == 0 {
-			to = cluster.Nobody
-		}
-		if len(recv) == 0 {
-			from = cluster.Nobody
-		}
-		if err := m.sendRecv(send, to, recv, from); err != nil {
+		if err := m.swap(out(to), to, in(from), from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// swap is sendRecv, where what is empty is not sent, as both ranks know that it is.
+func (m *mpi) swap(send []byte, to int, recv []byte, from int) error {
+	if len(send) == 0 {
+		to = cluster.Nobody
+	}
+	if len(recv) == 0 {
+		from = cluster.Nobody
+	}
+	return m.sendRecv(send, to, recv, from)
+}
+
 func (m *mpi) SendRecv(send []byte, to int, recv []byte, from int) error {
-	return m.do(func() error {
-		if to == m.rank && from == m.rank {
-			return cluster.ToSelf(m.rank, send, recv)
-		}
-		return m.sendRecv(send, to, recv, from)
-	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !m.mayGo():
+	case to == m.rank && from == m.rank:
+		m.err = cluster.ToSelf(m.rank, send, recv)
+	default:
+		m.err = m.sendRecv(send, to, recv, from)
+	}
+	return m.err
 }
 
 // sendRecv goes by pieces, at least one each way, so that an empty message is one too.

@@ -3,7 +3,8 @@
 // its launcher and its mpicc.
 //
 // C and healc take turns in the same processes, with the same memory, so that a change of the machine's load meets
-// both. What is shown are medians and the least of all turns, as the slowest rank saw them. No time is asserted.
+// both. What is shown are medians and the least of all turns, as the slowest rank saw them, and the median ratio of
+// turns that follow each other. No time is asserted.
 package main
 
 import (

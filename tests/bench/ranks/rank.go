@@ -129,22 +129,22 @@ func (r *rank) row(what int, name string, bytes int) error {
 	return nil
 }
 
-// columns are medians, least times and their ratios.
+// columns are medians, the median of the ratios of turns that follow each other, least times and their ratio. Two
+// medians may be of different states of the machine, which a ratio of them would blame on one of the two.
 func columns(c, healc []float64) string {
+	var ratios []float64
+	for i := range c {
+		ratios = append(ratios, healc[i]/c[i])
+	}
 	slices.Sort(c)
 	slices.Sort(healc)
-	text := ""
-	for i, at := range []int{len(healc) / 2, 0} {
-		if i > 0 {
-			text += " | "
-		}
-		if len(c) == 0 {
-			text += fmt.Sprintf("| %.2f |", healc[at])
-			continue
-		}
-		text += fmt.Sprintf("%.2f | %.2f | %.2f", c[at], healc[at], healc[at]/c[at])
+	slices.Sort(ratios)
+	half := len(healc) / 2
+	if len(c) == 0 {
+		return fmt.Sprintf("| %.2f | | | %.2f |", healc[half], healc[0])
 	}
-	return text
+	return fmt.Sprintf("%.2f | %.2f | %.2f | %.2f | %.2f | %.2f", c[half], healc[half], ratios[half], c[0], healc[0],
+		healc[0]/c[0])
 }
 
 // healc makes so many calls.
