@@ -25,7 +25,7 @@ type compileFlags struct {
 	prefix, soName       string
 	shape                []string
 	ranks                []int
-	force                bool
+	force, tvm           bool
 	may                  importFlags
 	tune                 tuneFileFlags
 }
@@ -78,6 +78,9 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.IntSliceVar(&flags.ranks, "ranks", nil,
 		"`N`, or several: a library whose functions with sharded tensors have code for so many ranks, and take their "+
 			"blocks\n(docs/libraries.md)")
+	fs.BoolVar(&flags.tvm, "tvm-ffi", false,
+		"each function of a library has a symbol `__tvm_ffi_NAME`, too, by which PyTorch, JAX and others call it "+
+			"(docs/libraries.md)")
 	flags.register(fs)
 	flags.may.register(fs)
 	flags.tune.register(fs)
@@ -167,6 +170,11 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if err := driver.CheckRanks(flags.ranks, kinds); err != nil {
 		return err
 	}
+	if flags.tvm {
+		if err := driver.CheckTVM(kinds); err != nil {
+			return err
+		}
+	}
 	shape, err := driver.ParseShape(flags.shape)
 	if err != nil {
 		return err
@@ -188,7 +196,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	}
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
-		Beside: out.beside, Ranks: flags.ranks,
+		Beside: out.beside, Ranks: flags.ranks, TVM: flags.tvm,
 		Opts: engine.Options{
 			Target: target, Imports: imports,
 			Debug: pipeline.Debug{Passes: flags.options(a.err)},

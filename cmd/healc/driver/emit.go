@@ -114,6 +114,7 @@ type Emit struct {
 	SoName   string    // by which programs find the shared library
 	Beside   aot.Files // what others find the library by
 	Ranks    []int     // for which numbers of ranks a library has code, beside one
+	TVM      bool      // a library is called by tvm-ffi, too
 
 	module *engine.Module
 	lib    *aot.Library

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"io"
+	"slices"
 
 	"healc/codegen/llvm/aot"
 )
@@ -28,7 +29,20 @@ func (e *Emit) library() (*aot.Library, error) {
 		return nil, &UsageError{Message: "--ranks is for functions with sharded tensors, and there is none",
 			Help: "write `sharded(0)` at the type of a parameter, or leave out --ranks"}
 	}
+	if e.TVM {
+		if err := e.lib.ForTVM(); err != nil {
+			return nil, err
+		}
+	}
 	return e.lib, nil
+}
+
+// CheckTVM says that --tvm-ffi is of no use for the kinds that are to be written.
+func CheckTVM(kinds []Kind) error {
+	if slices.ContainsFunc(kinds, func(k Kind) bool { return k.Binary }) {
+		return nil
+	}
+	return &UsageError{Message: "--tvm-ffi is for machine code of a library", Help: "use --emit so, obj or a"}
 }
 
 // MostRanks is for how many ranks there may be code in a library.

@@ -6,7 +6,8 @@
 //
 // The way through the package: library.go puts everything together; kernels.go compiles kernels for each level of the
 // processor; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
-// of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
+// of each entry, bind.go what they do with shapes, tvmffi.go and tvmffi.ll a third one for who speaks tvm-ffi;
+// header.go and python.go describe them; link.go calls the linker.
 // golang.go makes a Go package instead, whose plans the package runtime walks.
 // runtime.ll, threads.ll, stack.ll and stop.ll are the part that is the same in all libraries. Where a library is for
 // several ranks, ranks.go chooses the code of the one that calls, exchange.go writes the steps in which ranks exchange
@@ -44,6 +45,8 @@ type Library struct {
 	SplitAll bool
 
 	Took func(stage string, d time.Duration) // is told how long the stages of code generation took; nil for nobody
+
+	tvm bool // see ForTVM
 }
 
 // Entry is one function of the program.
@@ -256,6 +259,9 @@ func (w *writer) module(l *Library) string {
 		}
 		w.direct(e, 0, "i32 @"+names.C(w.prefix, e.Name))
 		w.checked(e, 0, "i32 @"+names.C(w.prefix, e.Name)+names.Tensors)
+	}
+	if l.tvm {
+		w.tvmFFI(l)
 	}
 	return w.b.String()
 }

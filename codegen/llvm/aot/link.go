@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"healc/codegen/llvm/aot/names"
 )
 
 // LinkerEnv is the environment variable that names the linker.
@@ -57,9 +59,9 @@ func FindLinker(triple string) (string, error) {
 var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
 	"/usr/lib"}
 
-// Link makes a shared library of objects. Only names that begin with prefix and an underscore can be seen
-// from outside; the names of kernels stay for profilers and debuggers, and so do unwind tables. soname is the name that
-// programs linked against it look for. triple is the target, "" for this machine.
+// Link makes a shared library of objects. Only names that begin with prefix and an underscore, and those of tvm-ffi,
+// can be seen from outside; the names of kernels stay for profilers and debuggers, and so do unwind tables. soname is
+// the name that programs linked against it look for. triple is the target, "" for this machine.
 // The same objects give the same bytes.
 func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 	linker, err := FindLinker(triple)
@@ -71,7 +73,7 @@ func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	exports := fmt.Sprintf("{ global: %s_*; local: *; };\n", prefix)
+	exports := fmt.Sprintf("{ global: %s_*; %s*; local: *; };\n", prefix, names.TVM(""))
 	args := []string{"-shared", "-o", "out.so", "-soname", soname, "--version-script", "exports",
 		"-Bsymbolic", "--no-undefined", "--as-needed", "--build-id=none", "--hash-style=gnu", "-O1", "--gc-sections",
 		"-z", "noexecstack", "-z", "relro", "-z", "now", "--eh-frame-hdr", "-S", "-X"}

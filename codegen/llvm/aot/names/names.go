@@ -104,6 +104,9 @@ func C(library, name string) string {
 	})
 }
 
+// TVM is the symbol by which tvm-ffi finds a function. It is the same in every library: who asks has opened one.
+func TVM(name string) string { return "__tvm_ffi_" + identifier(name) }
+
 // OwnC is the name that a function of Own has in a library.
 func OwnC(library, name string) string { return library + "_" + name }
 
