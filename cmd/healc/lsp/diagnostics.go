@@ -46,6 +46,9 @@ func (d *document) diagnostic(p *diag.Diagnostic) protocol.Diagnostic {
 	}
 	out := protocol.Diagnostic{Range: d.span(p.Primary.Span), Severity: severity, Code: protocol.String(p.Code),
 		Source: protocol.NewOptional("heal"), Message: protocol.String(strings.Join(text, "\n"))}
+	if d.editor.pages {
+		out.CodeDescription = protocol.CodeDescription{Href: errorPage(p.Code)}
+	}
 	if p.Code == diag.CodeUnused {
 		out.Tags = protocol.NewDiagnosticTags(protocol.DiagnosticTagUnnecessary)
 	}
@@ -87,14 +90,18 @@ func (d *document) location(s diag.Span) (protocol.Location, bool) {
 	if other, ok := d.open(s.File.Name); ok {
 		return protocol.Location{URI: other.uri, Range: other.span(s)}, true
 	}
-	if !onDisk(s.File.Name) { // it is part of healc
+	if name, ok := strings.CutPrefix(s.File.Name, libraryFolder); ok && d.editor.pages {
+		other := newDocument(uri.URI(libraryPages+name), 0, s.File.Text, d.editor)
+		return protocol.Location{URI: other.uri, Range: other.span(s)}, true
+	}
+	if !onDisk(s.File.Name) {
 		return protocol.Location{}, false
 	}
 	name, err := filepath.Abs(s.File.Name)
 	if err != nil {
 		return protocol.Location{}, false
 	}
-	other := newDocument(uri.File(name), 0, s.File.Text, d.utf8)
+	other := newDocument(uri.File(name), 0, s.File.Text, d.editor)
 	return protocol.Location{URI: other.uri, Range: other.span(s)}, true
 }
 

@@ -22,7 +22,7 @@ type document struct {
 	version int32
 	file    *diag.File
 	lines   []int // where each line begins
-	utf8    bool  // the client counts bytes of a line; else units of UTF-16
+	editor  editor
 
 	once    sync.Once
 	found   atomic.Pointer[facts]
@@ -30,8 +30,14 @@ type document struct {
 	docs    documents // those that are open, among them what this one imports; nil when that is known
 }
 
-func newDocument(at uri.URI, version int32, text string, utf8 bool) *document {
-	d := &document{uri: at, version: version, file: diag.NewFile(pathOf(at), text), lines: []int{0}, utf8: utf8}
+// editor is what a client said of itself when it came.
+type editor struct {
+	utf8  bool // it counts bytes of a line; else units of UTF-16
+	pages bool // it shows what is in no file; see pages.go
+}
+
+func newDocument(at uri.URI, version int32, text string, e editor) *document {
+	d := &document{uri: at, version: version, file: diag.NewFile(pathOf(at), text), lines: []int{0}, editor: e}
 	for i := range len(text) {
 		if text[i] == '\n' {
 			d.lines = append(d.lines, i+1)
@@ -40,8 +46,11 @@ func newDocument(at uri.URI, version int32, text string, utf8 bool) *document {
 	return d
 }
 
-// pathOf is the path of a file, or the URI where it is none.
+// pathOf is the path of a file, the name of a module of the library, or the URI where it is neither.
 func pathOf(at uri.URI) string {
+	if name, ok := strings.CutPrefix(string(at), libraryPages); ok {
+		return libraryFolder + name
+	}
 	if !strings.HasPrefix(string(at), "file:") {
 		return string(at)
 	}
@@ -76,7 +85,7 @@ func (d *document) open(path string) (*document, bool) {
 
 // again is the same text, with nothing found in it yet.
 func (d *document) again() *document {
-	return &document{uri: d.uri, version: d.version, file: d.file, lines: d.lines, utf8: d.utf8}
+	return &document{uri: d.uri, version: d.version, file: d.file, lines: d.lines, editor: d.editor}
 }
 
 // offset is the byte of a place. What is behind the end of a line or of the text is that end.
@@ -100,7 +109,7 @@ func (d *document) offset(p protocol.Position) int {
 // units is how long the client says that a rune of n bytes is.
 func (d *document) units(r rune, n int) int {
 	switch {
-	case d.utf8:
+	case d.editor.utf8:
 		return n
 	case r >= 0x10000:
 		return 2
@@ -143,7 +152,7 @@ func (d *document) changed(version int32, changes []protocol.TextDocumentContent
 		default:
 			return nil, errUnknownChange
 		}
-		d = newDocument(d.uri, version, text, d.utf8)
+		d = newDocument(d.uri, version, text, d.editor)
 	}
 	return d, nil
 }

@@ -174,10 +174,7 @@ func (f *facts) function(d *ast.FuncDecl) *tree.Func {
 
 // module is the syntax of the file that a module of this document is, or nil.
 func (f *facts) module(d *ast.ImportDecl) *ast.File {
-	name := "<stdlib>/" + d.Path + ".heal"
-	if d.Quoted {
-		name = pathOfImport(f.syntax.Source.Name, d)
-	}
+	name := pathOfImport(f.syntax.Source.Name, d)
 	i := slices.IndexFunc(f.modules, func(file *ast.File) bool { return file.Source.Name == name })
 	if i < 0 {
 		return nil

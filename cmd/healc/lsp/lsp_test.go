@@ -2,6 +2,7 @@ package lsp_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -75,7 +76,11 @@ func start(t testing.TB, dir string) *editor {
 	toEditor, fromServer := io.Pipe()
 	go func() { e.end <- lsp.Serve(context.Background(), toServer, fromServer, "test") }()
 	_, _, e.server = protocol.NewClient(context.Background(), e, jsonrpc2.NewStream(ends{toEditor, fromEditor}))
-	_, err := e.server.Initialize(context.Background(), &protocol.InitializeParams{})
+	p := &protocol.InitializeParams{}
+	p.WorkspaceFolders = protocol.NewNullable([]protocol.WorkspaceFolder{{URI: uri.File(dir), Name: "it"}})
+	p.Capabilities.Workspace = &protocol.WorkspaceClientCapabilities{
+		TextDocumentContent: &protocol.TextDocumentContentClientCapabilities{}}
+	_, err := e.server.Initialize(context.Background(), p)
 	e.must(err)
 	return e
 }
@@ -213,8 +218,19 @@ func (e *editor) show(name string, r protocol.Range) string {
 	return s + " `" + text + "`"
 }
 
+// pathOf is the path of a file, or the URI where it is none.
+func pathOf(u uri.URI) string {
+	if strings.HasPrefix(string(u), "file:") {
+		return u.FsPath()
+	}
+	return string(u)
+}
+
 func (e *editor) location(l protocol.Location) string {
-	name := filepath.Base(l.URI.FsPath())
+	name := filepath.Base(pathOf(l.URI))
+	if !strings.HasPrefix(string(l.URI), "file:") { // where in it changes with the library
+		return string(l.URI)
+	}
 	return name + ":" + e.show(name, l.Range)
 }
 
@@ -277,6 +293,10 @@ func (e *editor) do(line string) string {
 		e.change(name, at(mark), at(to), arg)
 	case "diagnostics":
 		for _, d := range e.diagnostics(name) {
+			page := string(d.CodeDescription.Href)
+			if page != "heal:/errors/"+text(d.Code)+".md" {
+				say("the page is %q", page)
+			}
 			say("%s %d %s: %s", e.show(name, d.Range), d.Severity, text(d.Code), strings.ReplaceAll(strings.ReplaceAll(
 				text(d.Message), e.dir+"/", ""), "\n", "\n    "))
 			for _, r := range d.RelatedInformation {
@@ -384,6 +404,54 @@ func (e *editor) do(line string) string {
 		failed(err)
 		for _, s := range d.(protocol.DocumentSymbolSlice) {
 			say("%s %d %s", s.Name, s.Kind, e.show(name, s.SelectionRange))
+		}
+	case "lenses":
+		ls, err := e.server.CodeLens(ctx, &protocol.CodeLensParams{TextDocument: doc})
+		failed(err)
+		for _, l := range ls {
+			words := []string{l.Command.Command}
+			for _, a := range l.Command.Arguments {
+				w := ""
+				e.must(json.Unmarshal(a, &w))
+				words = append(words, strconv.Quote(strings.TrimPrefix(w, e.dir+"/")))
+			}
+			say("%d %s: %s", l.Range.Start.Line+1, l.Command.Title, strings.Join(words, " "))
+		}
+	case "calls": // of what is named here, and to it
+		items, err := e.server.PrepareCallHierarchy(ctx,
+			&protocol.CallHierarchyPrepareParams{TextDocumentPositionParams: here()})
+		failed(err)
+		show := func(i protocol.CallHierarchyItem, of uri.URI, at []protocol.Range) (s string) {
+			s = i.Name + " " + e.location(protocol.Location{URI: i.URI, Range: i.SelectionRange})
+			for _, r := range at {
+				s += " " + e.location(protocol.Location{URI: of, Range: r})
+			}
+			return s
+		}
+		for _, i := range items {
+			say("%s", show(i, doc.URI, nil))
+			in, err := e.server.IncomingCalls(ctx, &protocol.CallHierarchyIncomingCallsParams{Item: i})
+			failed(err)
+			for _, c := range in {
+				say("    from %s", show(c.From, c.From.URI, c.FromRanges))
+			}
+			to, err := e.server.OutgoingCalls(ctx, &protocol.CallHierarchyOutgoingCallsParams{Item: i})
+			failed(err)
+			for _, c := range to {
+				say("    to %s", show(c.To, i.URI, c.FromRanges))
+			}
+		}
+	case "find": // in all files
+		found, err := e.server.Symbols(ctx, &protocol.WorkspaceSymbolParams{Query: mark})
+		failed(err)
+		for _, x := range found.(protocol.SymbolInformationSlice) {
+			say("%s %d %s", x.Name, x.Kind, e.location(x.Location))
+		}
+	case "page": // the head of what an URI is
+		page, err := e.server.TextDocumentContent(ctx, &protocol.TextDocumentContentParams{URI: uri.URI(mark)})
+		failed(err)
+		if page != nil {
+			say("%s", strings.SplitN(page.Text, "\n", 2)[0])
 		}
 	case "folds":
 		fs, err := e.server.FoldingRanges(ctx, &protocol.FoldingRangeParams{TextDocument: doc})
@@ -506,7 +574,7 @@ func TestEdits(t *testing.T) {
 			e.change(name, from, to, text)
 			f.marks["here"] = from
 			for _, verb := range []string{"hover", "hints", "definition", "references", "complete", "signature",
-				"symbols", "folds", "select", "format", "tokens", "fixes"} {
+				"symbols", "folds", "select", "format", "tokens", "fixes", "lenses", "calls"} {
 				if got := e.do(verb + " " + name + " here"); strings.Contains(got, "a bug in healc") {
 					t.Fatalf("%s at %d of\n%s\n%s", verb, from, f.text, got)
 				}

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/lexer"
 	"healc/lang/names"
+	"healc/stdlib"
 )
 
 // Definition implements protocol.Server.
@@ -130,16 +130,19 @@ func (s *server) places(ctx context.Context, d *document, u *names.Use) []place 
 	switch {
 	case u.Module != nil:
 		im, ok := u.Module.Node.(*ast.ImportDecl)
-		if !ok || !im.Quoted {
+		if !ok {
 			return out
 		}
 		home, out = pathOfImport(d.file.Name, im), nil
-		owner, ok := s.read(ctx, home, d.utf8)
+		owner, ok := s.read(ctx, home, d.editor)
 		if !ok {
 			return d.places(u)
 		}
 		if symbol := owner.facts().names.Declared(name); symbol != nil {
 			out = owner.places(&names.Use{Symbol: symbol, Name: name})
+		}
+		if !im.Quoted && !d.editor.pages {
+			out = nil // nobody can go there
 		}
 	case u.Symbol == nil || !public(u.Symbol):
 		return out
@@ -152,7 +155,7 @@ func (s *server) places(ctx context.Context, d *document, u *names.Use) []place 
 			if o.Module == nil || o.Name != name {
 				continue
 			}
-			if im, ok := o.Module.Node.(*ast.ImportDecl); ok && im.Quoted && pathOfImport(other.file.Name, im) == home {
+			if im, ok := o.Module.Node.(*ast.ImportDecl); ok && pathOfImport(other.file.Name, im) == home {
 				out = append(out, place{other, o.Span, false, false})
 			}
 		}
@@ -170,8 +173,11 @@ func public(s *names.Symbol) bool {
 	return false
 }
 
-// pathOfImport is the path of the file that a declaration of a file imports.
+// pathOfImport is the path of the file that a declaration of a file imports, or the name of the library's module.
 func pathOfImport(from string, d *ast.ImportDecl) string {
+	if !d.Quoted {
+		return libraryFolder + d.Path + ".heal"
+	}
 	name := filepath.Join(filepath.Dir(from), filepath.FromSlash(d.Path))
 	if filepath.Ext(name) != ".heal" {
 		name += ".heal"
@@ -180,51 +186,22 @@ func pathOfImport(from string, d *ast.ImportDecl) string {
 }
 
 // read is a file as it is in the editor, or on disk.
-func (s *server) read(ctx context.Context, path string, utf8 bool) (*document, bool) {
-	docs, _ := ctx.Value(docsKey{}).(documents)
+func (s *server) read(ctx context.Context, path string, e editor) (*document, bool) {
+	docs := stateOf(ctx).docs
 	if d := docs[path]; d != nil {
 		return d, true
+	}
+	if name, ok := strings.CutPrefix(path, libraryFolder); ok {
+		text, ok := stdlib.Source(strings.TrimSuffix(name, ".heal"))
+		return newDocument(uri.URI(libraryPages+name), 0, text, e), ok
 	}
 	text, err := regular.Read(path, regular.MaxSource)
 	if err != nil {
 		return nil, false
 	}
-	d := newDocument(uri.File(path), 0, string(text), utf8)
+	d := newDocument(uri.File(path), 0, string(text), e)
 	d.docs = docs
 	return d, true
-}
-
-// mostFiles is how many files below a folder are looked at.
-const mostFiles = 2000
-
-// others are d, the documents that are open, and the files in the folder of d, and below it, that import something.
-func (s *server) others(ctx context.Context, d *document) []*document {
-	docs, _ := ctx.Value(docsKey{}).(documents)
-	paths := []string{d.file.Name}
-	for path := range docs {
-		paths = append(paths, path)
-	}
-	seen := 0
-	_ = filepath.WalkDir(filepath.Dir(d.file.Name), func(path string, e fs.DirEntry, err error) error {
-		if seen++; err != nil || seen > mostFiles {
-			return fs.SkipAll // what cannot be read has no names
-		}
-		if e.IsDir() && strings.HasPrefix(e.Name(), ".") && path != filepath.Dir(d.file.Name) {
-			return fs.SkipDir
-		}
-		if filepath.Ext(path) == ".heal" {
-			paths = append(paths, path)
-		}
-		return nil
-	})
-	slices.Sort(paths)
-	var out []*document
-	for _, path := range slices.Compact(paths) {
-		if o, ok := s.read(ctx, path, d.utf8); ok && strings.Contains(o.file.Text, "import") || path == d.file.Name {
-			out = append(out, o)
-		}
-	}
-	return out
 }
 
 // PrepareRename implements protocol.Server.

@@ -5,7 +5,6 @@ import (
 
 	"go.lsp.dev/protocol"
 
-	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/format"
 )
@@ -18,22 +17,10 @@ func (s *server) DocumentSymbol(ctx context.Context, p *protocol.DocumentSymbolP
 		return nil, err
 	}
 	out := protocol.DocumentSymbolSlice{}
-	add := func(name string, kind protocol.SymbolKind, at, called diag.Span) {
-		if name != "" {
-			out = append(out, protocol.DocumentSymbol{Name: name, Kind: kind, Range: d.span(at),
-				SelectionRange: d.span(called)})
-		}
-	}
 	for _, decl := range d.facts().syntax.Decls {
-		switch x := decl.(type) {
-		case *ast.FuncDecl:
-			add(x.Name.Name, protocol.SymbolKindFunction, x.Loc, x.Name.Loc)
-		case *ast.ConstDecl:
-			add(x.Name.Name, protocol.SymbolKindConstant, x.Loc, x.Name.Loc)
-		case *ast.ImportDecl:
-			add(x.Path, protocol.SymbolKindModule, x.Loc, x.Loc)
-		case *ast.TestDecl:
-			add("test "+x.Name, protocol.SymbolKindMethod, x.Loc, x.Loc)
+		if name, kind, at := symbolOf(decl); name != "" {
+			out = append(out, protocol.DocumentSymbol{Name: name, Kind: kind, Range: d.span(decl.Span()),
+				SelectionRange: d.span(at)})
 		}
 	}
 	return out, nil

@@ -43,8 +43,19 @@ type pipe struct {
 // Close implements io.Closer: the process ends when its client has gone.
 func (pipe) Close() error { return nil }
 
-// docsKey is where a request's documents are in its context.
-type docsKey struct{}
+// state is what the editor has open at one time, and how it was set.
+type state struct {
+	docs  documents
+	roots []string // the folders that are open
+}
+
+// stateKey is where a request's state is in its context.
+type stateKey struct{}
+
+func stateOf(ctx context.Context) state {
+	s, _ := ctx.Value(stateKey{}).(state)
+	return s
+}
 
 // Serve talks to a client until it says `exit` or goes. The result is whether it asked to shut down before.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, version string) bool {
@@ -59,7 +70,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, version string) boo
 		}
 		if r.IsCall() { // see Note [Snapshots]
 			s.mu.Lock()
-			ctx = context.WithValue(ctx, docsKey{}, s.docs)
+			ctx = context.WithValue(ctx, stateKey{}, s.state)
 			s.mu.Unlock()
 			jsonrpc2.Async(ctx)
 		}
@@ -90,13 +101,13 @@ func (s *server) guarded(ctx context.Context, r *jsonrpc2.Request, answer jsonrp
 }
 
 func newServer(version string, client protocol.Client) *server {
-	return &server{version: version, client: client, docs: documents{}, changed: newTimers(), told: map[uri.URI]bool{}}
+	return &server{version: version, client: client, state: state{docs: documents{}}, changed: newTimers(),
+		told: map[uri.URI]bool{}}
 }
 
 // document is a request's document.
 func (s *server) document(ctx context.Context, at uri.URI) (*document, error) {
-	docs, _ := ctx.Value(docsKey{}).(documents)
-	if d := docs[pathOf(at)]; d != nil {
+	if d := stateOf(ctx).docs[pathOf(at)]; d != nil {
 		return d, nil
 	}
 	return nil, notOpen(at)

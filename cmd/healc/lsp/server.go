@@ -22,8 +22,8 @@ type server struct {
 	client  protocol.Client
 
 	mu      sync.Mutex
-	docs    documents
-	utf8    bool
+	state   state
+	editor  editor
 	down    bool // shutdown was asked for
 	changed map[string]*time.Timer
 	told    map[uri.URI]bool // what has diagnostics
@@ -34,10 +34,14 @@ type server struct {
 func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
 	s.mu.Lock()
 	if g := p.Capabilities.General; g != nil {
-		s.utf8 = slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8)
+		s.editor.utf8 = slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8)
 	}
+	if w := p.Capabilities.Workspace; w != nil {
+		s.editor.pages = w.TextDocumentContent != nil
+	}
+	s.state.roots = rootsOf(p)
 	encoding := protocol.PositionEncodingKindUTF16
-	if s.utf8 {
+	if s.editor.utf8 {
 		encoding = protocol.PositionEncodingKindUTF8
 	}
 	s.mu.Unlock()
@@ -51,13 +55,20 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 				Change: &incremental},
 			HoverProvider: yes, DefinitionProvider: yes, ReferencesProvider: yes, DocumentHighlightProvider: yes,
 			DocumentSymbolProvider: yes, FoldingRangeProvider: yes, DocumentFormattingProvider: yes,
-			InlayHintProvider: yes, SelectionRangeProvider: yes,
-			CodeActionProvider:    &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{"quickfix"}},
+			InlayHintProvider: yes, SelectionRangeProvider: yes, CallHierarchyProvider: yes,
+			WorkspaceSymbolProvider: yes,
+			CodeLensProvider:        &protocol.CodeLensOptions{},
+			CodeActionProvider: &protocol.CodeActionOptions{
+				CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
 			RenameProvider:        &protocol.RenameOptions{PrepareProvider: &all},
 			CompletionProvider:    &protocol.CompletionOptions{TriggerCharacters: []string{"."}},
 			SignatureHelpProvider: &protocol.SignatureHelpOptions{TriggerCharacters: []string{"(", ","}},
 			SemanticTokensProvider: &protocol.SemanticTokensOptions{Full: yes,
 				Legend: protocol.SemanticTokensLegend{TokenTypes: tokenTypes, TokenModifiers: tokenModifiers}},
+			Workspace: &protocol.WorkspaceOptions{
+				TextDocumentContent: &protocol.TextDocumentContentOptions{Schemes: []string{"heal"}},
+				WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{Supported: &all,
+					ChangeNotifications: yes}},
 		},
 	}, nil
 }
@@ -83,8 +94,8 @@ func (s *server) Shutdown(context.Context) error {
 func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := newDocument(p.TextDocument.URI, p.TextDocument.Version, p.TextDocument.Text, s.utf8)
-	s.docs = s.docs.with(d)
+	d := newDocument(p.TextDocument.URI, p.TextDocument.Version, p.TextDocument.Text, s.editor)
+	s.state.docs = s.state.docs.with(d)
 	s.later(d.file.Name)
 	return nil
 }
@@ -93,7 +104,7 @@ func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParam
 func (s *server) DidChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.docs[pathOf(p.TextDocument.URI)]
+	d := s.state.docs[pathOf(p.TextDocument.URI)]
 	if d == nil {
 		return notOpen(p.TextDocument.URI)
 	}
@@ -101,7 +112,7 @@ func (s *server) DidChange(_ context.Context, p *protocol.DidChangeTextDocumentP
 	if err != nil {
 		return err
 	}
-	s.docs = s.docs.with(d)
+	s.state.docs = s.state.docs.with(d)
 	s.later(d.file.Name)
 	return nil
 }
@@ -114,7 +125,7 @@ func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentPar
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := pathOf(p.TextDocument.URI)
-	s.docs = s.docs.without(path)
+	s.state.docs = s.state.docs.without(path)
 	s.later(path)
 	return nil
 }
@@ -135,7 +146,7 @@ func (s *server) publish() {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	s.mu.Lock()
-	docs, down := s.docs, s.down
+	docs, down := s.state.docs, s.down
 	s.mu.Unlock()
 	if down {
 		return
