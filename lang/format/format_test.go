@@ -10,6 +10,7 @@ import (
 
 	"healc/lang/diag"
 	"healc/lang/format"
+	"healc/lang/parser"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -44,6 +45,7 @@ func TestGolden(t *testing.T) {
 					t.Errorf("got:\n%swant:\n%s", got, want[name+".want"])
 				}
 				out.Files = append(out.Files, txtar.File{Name: name + ".want", Data: []byte(got)})
+				alone(t, got)
 				for _, line := range strings.Split(got, "\n") {
 					if n := utf8.RuneCountInString(line); n > 100 && !strings.Contains(line, "#") {
 						t.Errorf("a line has %d columns: %s", n, line)
@@ -75,6 +77,18 @@ func formatted(t *testing.T, text string) string {
 			list.Error())
 	}
 	return once
+}
+
+// alone requires that each declaration is formatted as in its file where it is all that there is, as in an editor.
+func alone(t *testing.T, text string) {
+	t.Helper()
+	tree, _ := parser.Parse(diag.NewFile("x.heal", text))
+	for _, d := range tree.Decls {
+		own := text[d.Span().Start:d.Span().End]
+		if got, _ := format.Source(diag.NewFile("x.heal", own)); got != own+"\n" {
+			t.Errorf("alone it becomes\n%sand in the file it is\n%s", got, own)
+		}
+	}
 }
 
 func TestErrors(t *testing.T) {

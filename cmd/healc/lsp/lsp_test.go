@@ -253,6 +253,17 @@ func edited(s string, edits []protocol.TextEdit) string {
 	return s
 }
 
+// apply makes edits one after the other, from the last, so that marks stay where they are.
+func (e *editor) apply(name string, edits []protocol.TextEdit) {
+	f := e.files[name]
+	slices.SortFunc(edits, func(a, b protocol.TextEdit) int {
+		return offset(f.text, b.Range.Start) - offset(f.text, a.Range.Start)
+	})
+	for _, x := range edits {
+		e.change(name, offset(f.text, x.Range.Start), offset(f.text, x.Range.End), x.NewText)
+	}
+}
+
 // do is what a line of a session prints.
 func (e *editor) do(line string) string {
 	verb, rest, _ := strings.Cut(line, " ")
@@ -473,6 +484,22 @@ func (e *editor) do(line string) string {
 			say("lines %d to %d", x.Range.Start.Line+1, x.Range.End.Line+1)
 		}
 		say("%s", strings.TrimSuffix(edited(f.text, edits), "\n"))
+	case "format-range": // from a mark to another
+		edits, err := e.server.RangeFormatting(ctx, &protocol.DocumentRangeFormattingParams{TextDocument: doc,
+			Range: protocol.Range{Start: here().Position, End: position(f.text, at(arg))}})
+		failed(err)
+		for _, x := range edits {
+			say("lines %d to %d", x.Range.Start.Line+1, x.Range.End.Line+1)
+		}
+		e.apply(name, edits)
+		say("%s", strings.TrimSuffix(f.text, "\n"))
+	case "type": // text, and what stands there when its last character has been typed
+		e.change(name, at(mark), at(mark), arg)
+		edits, err := e.server.OnTypeFormatting(ctx, &protocol.DocumentOnTypeFormattingParams{TextDocument: doc,
+			Position: here().Position, Ch: arg[len(arg)-1:]})
+		failed(err)
+		e.apply(name, edits)
+		say("%s", strings.TrimSuffix(f.text, "\n"))
 	case "tokens":
 		ts, err := e.server.SemanticTokensFull(ctx, &protocol.SemanticTokensParams{TextDocument: doc})
 		failed(err)

@@ -6,7 +6,6 @@ import (
 	"go.lsp.dev/protocol"
 
 	"healc/lang/diag"
-	"healc/lang/format"
 )
 
 // DocumentSymbol implements protocol.Server.
@@ -109,34 +108,4 @@ func (d *document) nested(offset int, spans []diag.Span) protocol.SelectionRange
 		return protocol.SelectionRange{Range: d.span(inner)}
 	}
 	return *out
-}
-
-// Formatting implements protocol.Server. A file that does not parse stays as it is.
-func (s *server) Formatting(ctx context.Context, p *protocol.DocumentFormattingParams) ([]protocol.TextEdit, error) {
-	d, err := s.document(ctx, p.TextDocument.URI)
-	if err != nil {
-		return nil, err
-	}
-	text, list := format.Source(d.file)
-	if list.HasErrors() || text == d.file.Text {
-		return []protocol.TextEdit{}, nil
-	}
-	// The lines before the first that changes and after the last stay, and with them what an editor knows of them.
-	old := d.file.Text
-	from := 0
-	for from < len(old) && from < len(text) && old[from] == text[from] {
-		from++
-	}
-	for from > 0 && old[from-1] != '\n' {
-		from--
-	}
-	end := 0
-	for end < len(old)-from && end < len(text)-from && old[len(old)-1-end] == text[len(text)-1-end] {
-		end++
-	}
-	for end > 0 && old[len(old)-end-1] != '\n' {
-		end--
-	}
-	return []protocol.TextEdit{{Range: d.span(diag.Span{Start: from, End: len(old) - end}),
-		NewText: text[from : len(text)-end]}}, nil
 }
