@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +60,7 @@ func (c *Compiled) SetThreads(n int) error {
 type compiledFunc struct {
 	def     *abi.BundleFunc
 	level   int
+	last    atomic.Pointer[fit] // of the call before, mostly: a call of the same shapes finds it here
 	mu      sync.Mutex
 	packed  *Executable
 	strided *Executable
@@ -98,6 +101,45 @@ func (c *Compiled) startPool() error {
 // Call runs a function. Shape parameters are bound from the arguments; the results belong to the caller. A failure of
 // the program is a *RuntimeError.
 func (c *Compiled) Call(ctx context.Context, name string, args ...*tensor.Tensor) ([]*tensor.Tensor, error) {
+	f, err := c.function(name)
+	if err != nil {
+		return nil, err
+	}
+	if i := tensor.HoldAll(args); i >= 0 {
+		return nil, f.closed(i)
+	}
+	defer tensor.ReleaseAll(args)
+	x, dims, err := f.ready(args)
+	if err != nil {
+		return nil, err
+	}
+	return x.Call(Env{Ctx: ctx, Pool: c.pool.Load()}, dims, args...)
+}
+
+// CallInto is Call with the results written into out, one tensor a result, of its type and shape, as
+// Executable.CallInto does it. A second call with the same shapes allocates nothing.
+func (c *Compiled) CallInto(ctx context.Context, name string, out []*tensor.Tensor, args ...*tensor.Tensor) error {
+	f, err := c.function(name)
+	if err != nil {
+		return err
+	}
+	if i := tensor.HoldAll(args); i >= 0 {
+		return f.closed(i)
+	}
+	defer tensor.ReleaseAll(args)
+	if i := tensor.HoldAll(out); i >= 0 {
+		return fmt.Errorf("%s: the tensor for result %d: %w", f.def.Signature, i, tensor.ErrClosed)
+	}
+	defer tensor.ReleaseAll(out)
+	x, dims, err := f.ready(args)
+	if err != nil {
+		return err
+	}
+	return x.CallInto(Env{Ctx: ctx, Pool: c.pool.Load()}, dims, out, args...)
+}
+
+// function is the function of a name.
+func (c *Compiled) function(name string) (*compiledFunc, error) {
 	c.once.Do(c.open)
 	if c.err != nil {
 		return nil, c.err
@@ -106,20 +148,26 @@ func (c *Compiled) Call(ctx context.Context, name string, args ...*tensor.Tensor
 	if f == nil {
 		return nil, fmt.Errorf("there is no function %q", name)
 	}
-	dims, dense, err := f.bind(args)
+	return f, nil
+}
+
+// closed is the error of a call with a closed argument.
+func (f *compiledFunc) closed(i int) error {
+	name := strconv.Itoa(i)
+	if i < len(f.def.Params) {
+		name = f.def.Params[i]
+	}
+	return fmt.Errorf("%s: argument `%s`: %w", f.def.Signature, name, tensor.ErrClosed)
+}
+
+// ready checks the arguments, and finds the code for them and its dims.
+func (f *compiledFunc) ready(args []*tensor.Tensor) (*Executable, []int64, error) {
+	k, err := f.bind(args)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.def.Signature, err)
+		return nil, nil, fmt.Errorf("%s: %w", f.def.Signature, err)
 	}
-	x, err := f.code(dense)
-	if err != nil {
-		return nil, err
-	}
-	if !dense {
-		for _, t := range args {
-			dims = append(dims, t.Strides...)
-		}
-	}
-	return x.Call(Env{Ctx: ctx, Pool: c.pool.Load()}, dims, args...)
+	x, err := f.code(k.dense)
+	return x, k.dims, err
 }
 
 // code loads the code for row-major arguments or for others.
@@ -148,43 +196,83 @@ func (f *compiledFunc) code(dense bool) (*Executable, error) {
 	return *slot, nil
 }
 
-// bind checks the arguments and finds the values of the shape parameters. dense says that all are row-major.
-func (f *compiledFunc) bind(args []*tensor.Tensor) (dims []int64, dense bool, err error) {
-	plan := f.def.Packed.Plan
-	entry := plan.Funcs[0]
-	if len(args) != len(entry.Params) {
-		return nil, false, fmt.Errorf("%d arguments are needed, %d were given", len(entry.Params), len(args))
+// fit is what arguments of some shapes and strides make of a function.
+type fit struct {
+	shapes []int64 // shape and strides of each argument
+	dims   []int64 // for its code
+	dense  bool    // all are row-major
+}
+
+// holds reports that the arguments, of the right types and ranks, have the shapes and strides of k.
+func (k *fit) holds(args []*tensor.Tensor) bool {
+	rest := k.shapes
+	for _, t := range args {
+		n := t.Rank()
+		if !slices.Equal(t.Shape, rest[:n]) || !slices.Equal(t.Strides, rest[n:2*n]) {
+			return false
+		}
+		rest = rest[2*n:]
 	}
-	dense = true
+	return true
+}
+
+// bind checks the arguments, and finds what they make of the function.
+func (f *compiledFunc) bind(args []*tensor.Tensor) (*fit, error) {
+	entry := f.def.Packed.Plan.Funcs[0]
+	if len(args) != len(entry.Params) {
+		return nil, fmt.Errorf("%d arguments are needed, %d were given", len(entry.Params), len(args))
+	}
 	for i, t := range args {
 		b := &entry.Buffers[entry.Params[i]]
 		switch {
 		case t == nil:
-			return nil, false, fmt.Errorf("argument `%s` is nil", f.def.Params[i])
+			return nil, fmt.Errorf("argument `%s` is nil", f.def.Params[i])
 		case t.Err() != nil:
-			return nil, false, fmt.Errorf("argument `%s`: %w", f.def.Params[i], t.Err())
+			return nil, fmt.Errorf("argument `%s`: %w", f.def.Params[i], t.Err())
 		case t.DType != b.DType || t.Rank() != len(b.Shape):
-			return nil, false, fmt.Errorf("argument `%s` is %s", f.def.Params[i], t.String())
+			return nil, fmt.Errorf("argument `%s` is %s", f.def.Params[i], t.String())
 		}
-		dense = dense && memory.SameStrides(t.Shape, t.Strides, memory.RowMajor(t.Shape))
 	}
-	values, err := f.solve(entry, args)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, name := range plan.Dims {
-		dims = append(dims, values[name])
+	k := f.last.Load()
+	if k == nil || !k.holds(args) {
+		var err error
+		if k, err = f.fit(entry, args); err != nil {
+			return nil, err
+		}
+		f.last.Store(k)
 	}
 	for _, u := range entry.Updates {
 		for i, b := range entry.Params {
 			if b == u {
 				if err := f.updatable(args, i); err != nil {
-					return nil, false, err
+					return nil, err
 				}
 			}
 		}
 	}
-	return dims, dense, nil
+	return k, nil
+}
+
+// fit binds the shape parameters.
+func (f *compiledFunc) fit(entry *abi.Function, args []*tensor.Tensor) (*fit, error) {
+	values, err := f.solve(entry, args)
+	if err != nil {
+		return nil, err
+	}
+	k := &fit{dense: true}
+	for _, name := range f.def.Packed.Plan.Dims {
+		k.dims = append(k.dims, values[name])
+	}
+	for _, t := range args {
+		k.dense = k.dense && memory.SameStrides(t.Shape, t.Strides, memory.RowMajor(t.Shape))
+		k.shapes = append(append(k.shapes, t.Shape...), t.Strides...)
+	}
+	if !k.dense {
+		for _, t := range args {
+			k.dims = append(k.dims, t.Strides...)
+		}
+	}
+	return k, nil
 }
 
 // solve finds the shape parameters, and checks all extents.
@@ -247,6 +335,29 @@ func (f *compiledFunc) updatable(args []*tensor.Tensor, i int) error {
 		}
 	}
 	return nil
+}
+
+// scalars are tensors of rank 0 that no call has, by their types.
+var scalars [int(types.F64) + 1]sync.Pool
+
+// LendScalar is a tensor of rank 0 on Go's own memory, which ReturnScalar takes back.
+func LendScalar[T tensor.Elem](v T) *tensor.Tensor {
+	if t, _ := scalars[tensor.DTypeOf[T]()].Get().(*tensor.Tensor); t != nil {
+		*(*T)(t.Ptr()) = v
+		return t
+	}
+	t, err := tensor.Wrap([]T{v}).Reshape()
+	if err != nil {
+		panic("BUG: a tensor of one element has another shape: " + err.Error())
+	}
+	return t
+}
+
+// ReturnScalar is the element of a tensor of LendScalar, which nobody has any more.
+func ReturnScalar[T tensor.Elem](t *tensor.Tensor) T {
+	v := *(*T)(t.Ptr())
+	scalars[t.DType].Put(t)
+	return v
 }
 
 // TakeScalar is the element of a tensor of rank 0, which is closed.

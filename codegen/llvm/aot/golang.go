@@ -55,7 +55,7 @@ func Go(l *Library) ([]byte, error) {
 		functions += goFunction(e, names.Go(e.Name))
 	}
 	fmt.Fprintf(&b, "import (\n\t\"context\"\n\n\t%q\n", runtimePath)
-	if strings.Contains(functions, "*tensor.Tensor") || strings.Contains(functions, ":= tensor.Scalar(") {
+	if strings.Contains(functions, "*tensor.Tensor") {
 		fmt.Fprintf(&b, "\t%q\n", runtimePath+"/tensor")
 	}
 	b.WriteString(")\n\n" + functions)
@@ -142,7 +142,21 @@ var goTypes = map[types.DType]string{
 	types.F64: "float64",
 }
 
+// goFunction is a function, and a second one with places for the results where there are tensors among them.
 func goFunction(e *Entry, name string) string {
+	text := goForm(e, name, false)
+	if slices.ContainsFunc(e.Results, isGoTensor) {
+		text += goForm(e, name+names.Into, true)
+	}
+	return text
+}
+
+// isGoTensor reports that a result is a tensor in Go.
+func isGoTensor(r types.Tensor) bool { return r.Rank() > 0 || goTypes[r.Elem] == "" }
+
+// goForm is one of the two functions. Scalars go in and out by tensors that are lent for the call, so that it allocates
+// nothing but the tensors that it returns.
+func goForm(e *Entry, name string, into bool) string {
 	n := names.NewLocals(names.InGo)
 	var params, args, before []string
 	for i, p := range e.Params {
@@ -154,42 +168,70 @@ func goFunction(e *Entry, name string) string {
 		}
 		t := n.Take(fmt.Sprintf("t%d", i))
 		params, args = append(params, v+" "+scalar), append(args, t)
-		before = append(before, fmt.Sprintf("%s := tensor.Scalar(%s)\ndefer %s.Close()\n", t, v, t))
+		before = append(before, fmt.Sprintf("%s := runtime.LendScalar(%s)\ndefer runtime.ReturnScalar[%s](%s)\n", t, v,
+			scalar, t))
 	}
-	var results, give, zero []string
+	into = into || !slices.ContainsFunc(e.Results, isGoTensor) // there is nothing that it could make
+	var results, places, placeParams, give, zero []string
 	after := ""
 	for i, r := range e.Results {
-		v := fmt.Sprintf("out[%d]", i)
 		scalar := goTypes[r.Elem]
-		if r.Rank() > 0 || scalar == "" {
+		v := fmt.Sprintf("out[%d]", i)
+		switch {
+		case isGoTensor(r) && into:
+			if v = "out"; len(e.Results) > 1 {
+				v = n.Take(fmt.Sprintf("out%d", i))
+			}
+			places, placeParams = append(places, v), append(placeParams, v+" *tensor.Tensor")
+			continue
+		case isGoTensor(r):
 			results, give, zero = append(results, "*tensor.Tensor"), append(give, v), append(zero, "nil")
 			continue
 		}
-		s := n.Take(fmt.Sprintf("s%d", i))
-		after += fmt.Sprintf("%s := runtime.TakeScalar[%s](%s)\n", s, scalar, v)
 		none := "0"
 		if scalar == "bool" {
 			none = "false"
 		}
-		results, give, zero = append(results, scalar), append(give, s), append(zero, none)
+		results, zero = append(results, scalar), append(zero, none)
+		s := n.Take(fmt.Sprintf("s%d", i))
+		if into {
+			before = append(before, fmt.Sprintf("%s := runtime.LendScalar(%s(%s))\n", s, scalar, none))
+			places, give = append(places, s), append(give, fmt.Sprintf("runtime.ReturnScalar[%s](%s)", scalar, s))
+			continue
+		}
+		after += fmt.Sprintf("%s := runtime.TakeScalar[%s](%s)\n", s, scalar, v)
+		give = append(give, s)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "// %s is %s.\n", name, e.Signature)
-	if len(e.Results) > 0 {
-		b.WriteString("// Tensors that it returns belong to the caller. ")
+	if base, ok := strings.CutSuffix(name, names.Into); ok && len(placeParams) > 0 {
+		fmt.Fprintf(&b, "// %s is %s with its tensors written into those that are given, of the same types and shapes.\n"+
+			"// A second call with the same shapes allocates nothing. After an error their contents are undefined.\n",
+			name, base)
 	} else {
-		b.WriteString("// ")
+		fmt.Fprintf(&b, "// %s is %s.\n// ", name, e.Signature)
+		if !into {
+			b.WriteString("Tensors that it returns belong to the caller. ")
+		}
+		b.WriteString("A failure of the program is a *runtime.RuntimeError.\n")
 	}
-	b.WriteString("A failure of the program is a *runtime.RuntimeError.\n")
-	fmt.Fprintf(&b, "func %s(%s) (%s) {\n%s", name, strings.Join(append([]string{"ctx context.Context"}, params...),
-		", "), strings.Join(append(results, "error"), ", "), strings.Join(before, ""))
-	call := fmt.Sprintf("code.Call(%s)", strings.Join(append([]string{"ctx", fmt.Sprintf("%q", e.Name)}, args...),
-		", "))
-	if len(e.Results) == 0 {
-		fmt.Fprintf(&b, "_, err := %s\nreturn err\n}\n\n", call)
+	fmt.Fprintf(&b, "func %s(%s) (%s) {\n%s", name,
+		strings.Join(slices.Concat([]string{"ctx context.Context"}, placeParams, params), ", "),
+		strings.Join(append(results, "error"), ", "), strings.Join(before, ""))
+	list := strings.Join(append([]string{""}, args...), ", ")
+	switch {
+	case !into:
+		fmt.Fprintf(&b, "out, err := code.Call(ctx, %q%s)\n", e.Name, list)
+	case len(places) == 0:
+		fmt.Fprintf(&b, "err := code.CallInto(ctx, %q, nil%s)\n", e.Name, list)
+	default:
+		fmt.Fprintf(&b, "err := code.CallInto(ctx, %q, []*tensor.Tensor{%s}%s)\n", e.Name, strings.Join(places, ", "),
+			list)
+	}
+	if len(give) == 0 {
+		b.WriteString("return err\n}\n\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "out, err := %s\nif err != nil {\nreturn %s\n}\n%sreturn %s\n}\n\n", call,
-		strings.Join(append(zero, "err"), ", "), after, strings.Join(append(give, "nil"), ", "))
+	fmt.Fprintf(&b, "if err != nil {\nreturn %s\n}\n%sreturn %s\n}\n\n", strings.Join(append(zero, "err"), ", "), after,
+		strings.Join(append(give, "nil"), ", "))
 	return b.String()
 }

@@ -59,6 +59,9 @@ var OfRanks = []string{"set_cluster", "block_of", "set_mpi"}
 // Tensors is what the name of a function that takes tensors ends in.
 const Tensors = "_tensors"
 
+// Into is what the name of a function in Go ends in that has places for its results.
+const Into = "Into"
+
 // A FileError says that a file has a name that no library can have.
 type FileError struct{ Name string }
 
@@ -125,7 +128,8 @@ func PythonModule(library string) string {
 
 // Go is the name of a function in a Go package: layer_norm is LayerNorm. Capitals of the program have an underscore
 // before them, and so have digits that had one; underscores before anything else stay, and are two. A name that
-// begins with a capital or an underscore has an X before it and an underscore behind it. No two become one.
+// begins with a capital or an underscore has an X before it and an underscore behind it. No two become one, and none
+// ends in Into.
 func Go(name string) string {
 	name = identifier(name)
 	var b strings.Builder
@@ -157,7 +161,7 @@ func Go(name string) string {
 	if name[0] < 'a' || name[0] > 'z' {
 		return "X" + b.String() + "_"
 	}
-	if goOwn()[b.String()] {
+	if goOwn()[b.String()] || strings.HasSuffix(b.String(), Into) {
 		return b.String() + "_"
 	}
 	return b.String()

@@ -84,7 +84,9 @@ func TestOneName(t *testing.T) {
 		{"Python module", PythonModule, func(s string) bool {
 			return python(s) && !pythonOwn()[s] || pythonModules()[s]
 		}},
-		{"Go", Go, func(s string) bool { return goOwn()[s] || s[0] < 'A' || s[0] > 'Z' }},
+		{"Go", Go, func(s string) bool {
+			return goOwn()[s] || s[0] < 'A' || s[0] > 'Z' || strings.HasSuffix(s, Into)
+		}},
 		{"Go package", GoPackage, func(s string) bool {
 			return goWords()[s] || s == "main" || s == "init" || s == "_"
 		}},
@@ -124,6 +126,7 @@ func TestUsual(t *testing.T) {
 		{PythonModule("random"), "random_"}, {PythonModule("layernorm"), "layernorm"},
 		{Go("layer_norm"), "LayerNorm"}, {Go("threads"), "Threads_"}, {Go("log1p"), "Log1p"}, {Go("log_1p"), "Log_1p"},
 		{Go("matMul"), "Mat_Mul"}, {Go("_f"), "XF_"}, {Go("F"), "X_F_"}, {Go("a__b"), "A__B"},
+		{Go("copy_into"), "CopyInto_"}, {Go("copy_into_"), "CopyInto__"}, {Go("into"), "Into_"},
 		{GoPackage("case"), "case_"}, {GoFile("relu_arm64"), "relu_arm64_"}, {GoFile("f_test"), "f_test_"},
 		{C("f", "sq.f32"), "f_sq_f32"}, {Python("sq.f32"), "sq_f32"}, {Go("sq.f32"), "SqF32"},
 		{NewLocals(InC).Take("a.0"), "a_0_"}, {NewLocals(InGo).Take("a.0"), "a_0"},
