@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -71,6 +72,10 @@ func (c *Compiled) open() {
 	raw, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(c.text)))
 	if err == nil {
 		err = json.NewDecoder(raw).Decode(&bundle)
+	}
+	if missing := processorLacks(bundle.Needs); err == nil && missing != "" {
+		err = fmt.Errorf("the machine code is for %s, and this processor has no %s: %w", bundle.CPU, missing,
+			errors.ErrUnsupported)
 	}
 	if err == nil {
 		err = c.startPool()

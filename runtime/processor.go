@@ -31,15 +31,17 @@ func tiled(level string) bool { return level == "amx" || strings.HasSuffix(level
 
 // processorHas reports whether code for a level of processors runs here. Levels without flags are everywhere.
 func processorHas(level string) bool {
-	if tiled(level) && !amx.Permitted() {
-		return false
-	}
+	return (!tiled(level) || amx.Permitted()) && processorLacks(level) == ""
+}
+
+// processorLacks is a flag that a processor of a level has and this one has not.
+func processorLacks(level string) string {
 	for _, f := range levelFlags[level] {
 		if !slices.Contains(processorFlags(), f) {
-			return false
+			return f
 		}
 	}
-	return true
+	return ""
 }
 
 // processorFlags are those that the system lets programs use, behind the vendor.

@@ -3,6 +3,8 @@ package abi
 // Bundle is a set of compiled functions that a Go program carries with it (runtime.Compiled).
 type Bundle struct {
 	Levels []string // the kinds of processor that there is code for, from the plainest; "" is any
+	CPU    string   // the processor that all of it is for, by LLVM's name; "" where Levels say so
+	Needs  string   // the kind of processor that all of it needs; "" is any
 	Funcs  []BundleFunc
 }
 

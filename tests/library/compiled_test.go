@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -14,9 +16,49 @@ import (
 	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/abi"
 	heap "healc/runtime/memory"
 	"healc/runtime/tensor"
 )
+
+// compiled has the functions of a bundle.
+func compiled(t *testing.T, bundle *abi.Bundle) *runtime.Compiled {
+	t.Helper()
+	var text bytes.Buffer
+	in := base64.NewEncoder(base64.StdEncoding, &text)
+	packed := gzip.NewWriter(in)
+	if err := json.NewEncoder(packed).Encode(bundle); err != nil {
+		t.Fatal(err)
+	}
+	packed.Close()
+	in.Close()
+	return runtime.NewCompiled(text.String())
+}
+
+// TestCompiledProcessor: code for another processor is an error, and not run. No processor is of both levels, which are
+// for those of two makers.
+func TestCompiledProcessor(t *testing.T) {
+	refused := 0
+	for _, level := range []string{"", "avx512vp2intersect", "avx512fp16"} {
+		code := compiled(t, &abi.Bundle{Levels: []string{"another"}, CPU: "another", Needs: level})
+		_, err := code.Call(context.Background(), "f")
+		into := code.CallInto(context.Background(), "f", nil)
+		if err == nil || into == nil || errors.Is(err, errors.ErrUnsupported) != errors.Is(into, errors.ErrUnsupported) {
+			t.Errorf("%s: %v, %v", level, err, into)
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			refused++
+			if !strings.HasPrefix(err.Error(), "the machine code is for another, and this processor has no ") {
+				t.Error(err)
+			}
+		} else if err.Error() != `there is no function "f"` {
+			t.Error(err)
+		}
+	}
+	if refused == 0 || refused == 3 {
+		t.Errorf("%d of 3 are refused", refused)
+	}
+}
 
 // TestCompiledMemory: what a Go package keeps does not grow where the shapes of its calls change; and the number of
 // threads may change while it is called.
@@ -37,15 +79,7 @@ fn f[N](x: i32[N]) -> i32[N] = tabulate(N, |i| [7, 3, 9, 1, 8, 2, 6, 4][x[i]])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text bytes.Buffer
-	in := base64.NewEncoder(base64.StdEncoding, &text)
-	packed := gzip.NewWriter(in)
-	if err := json.NewEncoder(packed).Encode(bundle); err != nil {
-		t.Fatal(err)
-	}
-	packed.Close()
-	in.Close()
-	code := runtime.NewCompiled(text.String())
+	code := compiled(t, bundle)
 	call := func(n int) {
 		at, want := make([]int32, n), make([]int32, n)
 		for i := range at {

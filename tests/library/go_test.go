@@ -118,6 +118,14 @@ func TestGoPackage(t *testing.T) {
 			t.Errorf("the package depends on %s", pkg)
 		}
 	}
+	// It is left out where its code does not run, so that a package can have a file for each processor, and one for all
+	// others.
+	list := exec.Command("go", "list", "-f", "{{.GoFiles}} {{.IgnoredGoFiles}}", "./every")
+	list.Dir, list.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOOS=linux", "GOARCH=riscv64")
+	if out, err := list.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "build constraints exclude all Go files") {
+		t.Errorf("for another processor: %v\n%s", err, out)
+	}
 	goCommand(t, dir, "build", "-o", "use", ".")
 	run := exec.Command("./use")
 	run.Dir = dir

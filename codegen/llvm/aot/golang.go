@@ -15,6 +15,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/lang/types"
@@ -47,9 +48,17 @@ func Go(l *Library) ([]byte, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b,
-		GoMark+"\n\n// Package %s has compiled functions; they need neither healc nor libLLVM.\npackage %s\n\n",
-		names.GoPackage(l.Prefix), names.GoPackage(l.Prefix))
+	lib, err := libllvm.Open()
+	if err != nil {
+		return nil, err
+	}
+	processor := "arm64"
+	if l.isX86(lib) {
+		processor = "amd64"
+	}
+	fmt.Fprintf(&b, GoMark+"\n\n//go:build linux && %s\n\n", processor)
+	fmt.Fprintf(&b, "// Package %s has compiled functions; they need neither healc nor libLLVM.\npackage %[1]s\n\n",
+		names.GoPackage(l.Prefix))
 	functions := ""
 	for _, e := range l.Entries {
 		functions += goFunction(e, names.Go(e.Name))
@@ -74,6 +83,11 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 	}
 	levels, took := l.levels(l.isX86(lib)), llvm.Locked(l.Took)
 	bundle := &abi.Bundle{}
+	if l.isX86(lib) && (l.Target.CPU != "" || l.Native) {
+		if bundle.CPU, bundle.Needs = l.Target.CPU, levelOf(target.MachineOf(l.Target)); l.Native {
+			bundle.CPU = "the processor of the machine where it was compiled"
+		}
+	}
 	for _, level := range levels {
 		name := level.Name
 		if len(levels) == 1 {

@@ -57,6 +57,23 @@ const beforeTiles = ",+avx512vbmi,+avx512bf16"
 // What a level has beside those of its processor, and what one has not that a system may refuse.
 const withTiles, withoutTiles = ",+amx-tile,+amx-int8,+amx-bf16", "-amx-tile,-amx-int8,-amx-bf16"
 
+// levelOf is the highest level all of whose instructions a processor of x86 has that is known by its name.
+func levelOf(m target.Machine) string {
+	switch {
+	case m.Split: // its vectors are made of others
+		return ""
+	case m.VectorBits >= 512 && m.PairSums && m.IFMA && m.ByteSums:
+		return "avx512vnni"
+	case m.VectorBits >= 512 && m.PairSums && m.IFMA:
+		return "avx512ifma"
+	case m.VectorBits >= 512 && m.PairSums:
+		return "avx512"
+	case m.VectorBits >= 256:
+		return "avx2"
+	}
+	return ""
+}
+
 // target is t for the level.
 func (l Level) target(t codegen.Target) codegen.Target {
 	t.CPU = l.CPU
