@@ -54,6 +54,8 @@ type Options struct {
 
 	// Unwind gives functions unwind tables, so that debuggers and profilers see through the frames of kernels.
 	Unwind bool
+	// Lines says of each instruction which line of the source it is for, in a line table. The code is the same.
+	Lines bool
 
 	// Shared has functions that the kernels of several modules for one processor call; nil: each module has its own.
 	Shared *Shared
@@ -80,7 +82,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	if m.Prefix = opts.Prefix; opts.Effort != Full {
 		m.Peepholes = emit.BriefPeepholes
 	}
-	m.Observer = opts.Observer
+	m.Observer, m.Lined = opts.Observer, opts.Lines
 	if opts.Shared != nil {
 		m.Shared = opts.Shared
 	}
@@ -172,6 +174,13 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 		ts = form.types
 	}
 	g := m.NewFunc(body, ts)
+	if m.Lined {
+		source := k.Source
+		if form.types != nil {
+			source = form.source
+		}
+		g.Lined = m.FunctionLines(m.Prefix+k.Name, source)
+	}
 	g.Params = k.Params
 	g.Schedule = m.schedules[k.Name].Directives
 	emit.State[loops.Prefetching](g).Ahead = map[*kernel.Load]loops.Row{}
@@ -205,6 +214,21 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 		args = append(args, blk.NewBitCast(raw, lt.NewPointer(build.MemoryType(p.DType))))
 	}
 	args = append(args, d, b, e, er)
+	if g.Lined == nil {
+		blk.NewCall(body, args...)
+		blk.NewRet(nil)
+		return
+	}
+	if m.effort.Least { // nothing is inlined
+		g.Lined.Of(body)
+		blk.NewCall(body, args...)
+		blk.NewRet(nil)
+		return
+	}
+	// The body becomes a part of the entry, whose lines it has. A call with a line would be one for debuggers.
+	g.Lined.Of(fn)
+	g.Lined.AtHome(blk.Insts)
 	blk.NewCall(body, args...)
 	blk.NewRet(nil)
+	g.Lined.AtHome(nil, blk.Term)
 }

@@ -38,10 +38,12 @@ var allForms = emit.Forms{
 	Sequential: []emit.SequentialForm{transpose.TransposedForm},
 }
 
-// written is how the code of a kernel is written: its loops, and the types of its scalars where the form adds some.
+// written is how the code of a kernel is written: its loops, and the types and places of its scalars where the form
+// adds some.
 type written struct {
-	write func(g *emit.Func, begin, end value.Value)
-	types []types.DType
+	write  func(g *emit.Func, begin, end value.Value)
+	types  []types.DType
+	source kernel.Source
 }
 
 // kernelForms write kernels that are no products, by the directive of their form; "" writes the
@@ -61,7 +63,7 @@ var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Direct
 	},
 	"collapse": func(_ *program, k *kernel.Kernel, d *kernel.Directive) *written {
 		p, _ := transform.Collapse(k, d.Get("joined") != 0)
-		return &written{types: p.K.Types, write: func(g *emit.Func, begin, end value.Value) {
+		return &written{types: p.K.Types, source: p.K.Source, write: func(g *emit.Func, begin, end value.Value) {
 			loops.CollapsedLoops(g, p, d, begin, end)
 		}}
 	},
@@ -72,7 +74,7 @@ var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Direct
 			}}
 		}
 		t, _ := m.code(k).RowStagingOf(k, d)
-		return &written{types: t.Kernel.Types, write: func(g *emit.Func, begin, end value.Value) {
+		return &written{types: t.Kernel.Types, source: t.Kernel.Source, write: func(g *emit.Func, begin, end value.Value) {
 			transpose.StagedRowLoops(g, t, d, begin, end, func() { plainLoops(g, k, begin, end) })
 		}}
 	},

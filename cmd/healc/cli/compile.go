@@ -25,7 +25,7 @@ type compileFlags struct {
 	prefix, soName       string
 	shape                []string
 	ranks                []int
-	force, tvm           bool
+	force, tvm, lines    bool
 	may                  importFlags
 	tune                 tuneFileFlags
 }
@@ -60,6 +60,8 @@ func (a *app) compileCommand() *cobra.Command {
 		"the file to write, - for standard output (default: - for text, else FILE with the ending of its kind; what "+
 			"goes with\nmachine code that is written lies beside it)")
 	fs.BoolVar(&flags.force, "force", false, "overwrite files that healc has not written, too")
+	fs.BoolVarP(&flags.lines, "lines", "g", false,
+		"say which line of the source each instruction is for: line tables, for debuggers and profilers")
 	fs.StringVar(&flags.prefix, "prefix", "",
 		"the `NAME` of the library, with which its C functions begin (default: that of the file)")
 	fs.StringVar(&flags.soName, "soname", "",
@@ -167,6 +169,10 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 		return &driver.UsageError{Message: "--stop-after leaves IR, so it goes with --emit ir",
 			Help: "leave out --emit " + emit}
 	}
+	if flags.lines && !slices.ContainsFunc(kinds, driver.Kind.Lined) {
+		return &driver.UsageError{Message: "--lines is for machine code and LLVM IR, and there is none to be written",
+			Help: "add --emit so,header, obj, a, go, asm or llvm"}
+	}
 	if err := driver.CheckRanks(flags.ranks, kinds); err != nil {
 		return err
 	}
@@ -196,7 +202,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	}
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
-		Beside: out.beside, Ranks: flags.ranks, TVM: flags.tvm,
+		Beside: out.beside, Ranks: flags.ranks, TVM: flags.tvm, Lines: flags.lines,
 		Opts: engine.Options{
 			Target: target, Imports: imports,
 			Debug: pipeline.Debug{Passes: flags.options(a.err)},

@@ -34,9 +34,13 @@ type Kind struct {
 	comment [2]string // how a comment of a line begins and ends, where the text has no mark of its own (Head)
 	single  bool      // of one entry at a time: the texts of two cannot stand in one file
 	ranks   bool      // may be for several ranks
+	lines   bool      // can have the lines of the source
 	Host    bool      // is of machine code for processors, which there is none of for GPUs
 	write   func(e *Emit, w io.Writer) error
 }
+
+// Lined reports that what is written can have the lines of the source.
+func (k Kind) Lined() bool { return k.lines }
 
 // Kinds lists them in the order of the stages.
 func Kinds() []Kind {
@@ -52,15 +56,15 @@ func Kinds() []Kind {
 		{Name: "dot", Doc: "graph of kernels and buffers, for Graphviz", Ext: ".dot", single: true, comment: slashes,
 			write: (*Emit).dot},
 		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, comment: [2]string{";", ""},
-			write: (*Emit).llvm},
+			lines: true, write: (*Emit).llvm},
 		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, comment: [2]string{"/*", " */"},
-			write: (*Emit).asm},
+			lines: true, write: (*Emit).asm},
 		{Name: "obj", Host: true, Doc: "relocatable object with the functions of the header", Ext: ".o", Binary: true,
-			Library: true, ranks: true, write: (*Emit).obj},
+			Library: true, ranks: true, lines: true, write: (*Emit).obj},
 		{Name: "a", Host: true, Doc: "static library with the functions of the header", Ext: ".a", Binary: true,
-			Library: true, ranks: true, write: (*Emit).archive},
+			Library: true, ranks: true, lines: true, write: (*Emit).archive},
 		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, Library: true,
-			ranks: true, write: (*Emit).so},
+			ranks: true, lines: true, write: (*Emit).so},
 		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true, Library: true,
 			ranks: true, write: (*Emit).header},
 		{Name: "pkgconfig", Host: true, Doc: "file for pkg-config, beside the library", Ext: ".pc", File: true,
@@ -70,9 +74,9 @@ func Kinds() []Kind {
 		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py",
 			File: true, Library: true, write: (*Emit).python},
 		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime",
-			Ext: ".go", File: true, Library: true, write: (*Emit).golang},
+			Ext: ".go", File: true, Library: true, lines: true, write: (*Emit).golang},
 		{Name: "ptx", Doc: "assembly for GPUs of NVIDIA, with how its kernels are launched", Ext: ".ptx", single: true,
-			comment: slashes, write: (*Emit).ptx},
+			comment: slashes, lines: true, write: (*Emit).ptx},
 	}
 }
 
@@ -115,6 +119,7 @@ type Emit struct {
 	Beside   aot.Files // what others find the library by
 	Ranks    []int     // for which numbers of ranks a library has code, beside one
 	TVM      bool      // a library is called by tvm-ffi, too
+	Lines    bool      // machine code has a line table, as has LLVM IR
 
 	module *engine.Module
 	lib    *aot.Library
@@ -201,14 +206,14 @@ func (e *Emit) dot(w io.Writer) error {
 func (e *Emit) llvm(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
 		if e.Opts.Target.Kind == heal.GPU {
-			text, _, err := gpu.Generate(km, e.Opts.Target.CPU, false)
+			text, _, err := gpu.Generate(km, e.Opts.Target.CPU, e.Lines)
 			if err != nil {
 				return err
 			}
 			_, err = io.WriteString(w, text)
 			return err
 		}
-		o := llvm.Options{} // a processor with AVX-512, whatever this machine is
+		o := llvm.Options{Lines: e.Lines} // a processor with AVX-512, whatever this machine is
 		if t := e.Opts.Target; t.CPU != "" || t.Triple != "" {
 			if err := llvm.CheckProcessor(t); err != nil {
 				return err
@@ -254,7 +259,7 @@ func (e *Emit) asm(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		opts := llvm.Options{Tuned: sets}
+		opts := llvm.Options{Tuned: sets, Lines: e.Lines}
 		if t := e.Opts.Debug.Timer; t != nil {
 			opts.Took = t.Took
 		}

@@ -25,6 +25,7 @@ func (e *Emit) library() (*aot.Library, error) {
 	if e.lib, err = e.module.Library(e.Prefix, names, e.Bindings, e.Ranks...); err != nil {
 		return nil, err
 	}
+	e.lib.Lines = e.Lines
 	if len(e.Ranks) > 0 && !e.lib.ForRanks() {
 		return nil, &UsageError{Message: "--ranks is for functions with sharded tensors, and there is none",
 			Help: "write `sharded(0)` at the type of a parameter, or leave out --ranks"}

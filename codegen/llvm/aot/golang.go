@@ -114,7 +114,7 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 				continue
 			}
 			text, err := llvm.Prepare(km, level.target(l.Target), level.options(llvm.Options{Took: took, Tuned: sets,
-				Unwind: true}))
+				Unwind: true, Lines: l.Lines}))
 			if err != nil {
 				return code, err
 			}

@@ -161,7 +161,7 @@ func (l *Library) kernels(all []*variant, levels []Level) ([][]byte, error) {
 				continue
 			}
 			opts := llvm.Options{Prefix: v.prefix(l.Prefix, level), Took: took, Tuned: v.tuned, Elsewhere: elsewhere,
-				Unwind: true,
+				Unwind: true, Lines: l.Lines,
 				Frames: func(kernel string, bytes int64) { v.frames[kernel] = max(v.frames[kernel], bytes) }}
 			if len(v.tuned) == 0 { // else numbers may differ
 				opts.Shared = shared[k]

@@ -41,6 +41,9 @@ type Library struct {
 	// Native says that all kernels are for the processor of this machine.
 	Native bool
 
+	// Lines says of the code of kernels which line of the source it is for, in a line table.
+	Lines bool
+
 	// SplitAll runs every kernel on all threads, however small: for tests.
 	SplitAll bool
 

@@ -60,9 +60,9 @@ var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
 	"/usr/lib"}
 
 // Link makes a shared library of objects. Only names that begin with prefix and an underscore, and those of tvm-ffi,
-// can be seen from outside; the names of kernels stay for profilers and debuggers, and so do unwind tables. soname is
-// the name that programs linked against it look for. triple is the target, "" for this machine.
-// The same objects give the same bytes.
+// can be seen from outside; the names of kernels stay for profilers and debuggers, and so do unwind tables and lines.
+// soname is the name that programs linked against it look for. triple is the target, "" for this machine. The same
+// objects give the same bytes.
 func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 	linker, err := FindLinker(triple)
 	if err != nil {
@@ -76,7 +76,7 @@ func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 	exports := fmt.Sprintf("{ global: %s_*; %s*; local: *; };\n", prefix, names.TVM(""))
 	args := []string{"-shared", "-o", "out.so", "-soname", soname, "--version-script", "exports",
 		"-Bsymbolic", "--no-undefined", "--as-needed", "--build-id=none", "--hash-style=gnu", "-O1", "--gc-sections",
-		"-z", "noexecstack", "-z", "relro", "-z", "now", "--eh-frame-hdr", "-S", "-X"}
+		"-z", "noexecstack", "-z", "relro", "-z", "now", "--eh-frame-hdr", "-X"}
 	if padsCode(linker) {
 		args = append(args, "-z", "noseparate-code")
 	}

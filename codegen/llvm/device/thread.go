@@ -130,7 +130,8 @@ func (d *DeviceModule) function(name string, k *kernel.Kernel, alone bool) *Thre
 	build.FunctionAttrs(fn)
 	g := m.NewFunc(fn, k.Types)
 	if m.Lined {
-		g.Lined = m.FunctionLines(fn, k.Source)
+		g.Lined = m.FunctionLines(fn.Name(), k.Source)
+		g.Lined.Of(fn)
 	}
 	g.Params = k.Params
 	for i := range buffers {
@@ -157,9 +158,9 @@ func (d *DeviceModule) function(name string, k *kernel.Kernel, alone bool) *Thre
 
 // annotate tells the back end about an entry.
 func annotate(m *emit.Module, fn *lir.Func, key string, n int) {
-	tuple := &metadata.Tuple{MetadataID: metadata.MetadataID(len(m.M.MetadataDefs)), Fields: []metadata.Field{
+	tuple := &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{
 		fn, &metadata.String{Value: key}, build.Int(build.I32, int64(n))}}
-	m.M.MetadataDefs = append(m.M.MetadataDefs, tuple)
+	m.Define(tuple)
 	m.Named("nvvm.annotations", tuple)
 }
 

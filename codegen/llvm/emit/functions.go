@@ -47,7 +47,8 @@ func (m *Module) DefineFunc(f *kernel.Func) {
 	fn := m.Funcs[f.Name]
 	g := m.NewFunc(fn, f.Types)
 	if m.Lined {
-		g.Lined = m.FunctionLines(fn, f.Source)
+		g.Lined = m.FunctionLines(fn.Name(), f.Source)
+		g.Lined.Of(fn)
 	}
 	n := len(f.Params)
 	for i := range f.Params {

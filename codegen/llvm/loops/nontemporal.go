@@ -229,7 +229,7 @@ func nonTemporal(g *emit.Func, st *lir.InstStore, bytes int) {
 	st.Align = lir.Align(min(bytes&-bytes, LineBytes))
 	if g.Hint == nil {
 		g.Hint = &metadata.Tuple{Fields: []metadata.Field{build.Int(build.I32, 1)}}
-		g.M.MetadataDefs = append(g.M.MetadataDefs, g.Hint)
+		g.Define(g.Hint)
 	}
 	st.Metadata = append(st.Metadata, &metadata.Attachment{Name: "nontemporal", Node: g.Hint})
 }
