@@ -15,6 +15,7 @@ var otherwise = map[string]string{
 	"tests/bench":                            "about time: each measurement says what it compiles",
 	"tests/bits":                             "what the interpreter gives, which compiles nothing",
 	"tests/cli/api_test.go":                  "examples of the Go API",
+	"tests/coming_test.go":                   "what the interpreter gives, which compiles nothing",
 	"tests/codehash":                         "lists code of each way itself",
 	"tests/codes_test.go":                    "examples of errors; tests/lang has the checks",
 	"tests/cluster/library_linux_test.go":    "libraries are what a way stands for",
