@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"healc/ir"
+	"healc/passes/fusion"
 )
 
 // Pass rewrites a module in place. An error is about the user's program (a *BindError, a *TooLargeError);
@@ -38,6 +39,7 @@ type Options struct {
 	Remarks       []string // passes whose remarks to print; "all" for every one
 	Dump          *Dump    // where to write the module after passes, or nil
 	Out           io.Writer
+	Kept          func(fusion.Kept) // hears what fusion leaves in memory, and why; or nil
 }
 
 // An UnknownPassError says that a name in the options is no pass of the pipeline, or cannot be disabled.
@@ -168,10 +170,15 @@ func (r *run) pass(p Pass) error {
 
 // guarded runs p and turns a panic into a *BugError.
 func (r *run) guarded(p Pass) (err error) {
-	remark := func(string, ...any) {}
-	if slices.Contains(r.opts.Remarks, p.Name) || slices.Contains(r.opts.Remarks, "all") {
-		remark = func(format string, args ...any) {
+	shown := slices.Contains(r.opts.Remarks, p.Name) || slices.Contains(r.opts.Remarks, "all")
+	remark := func(format string, args ...any) {
+		if shown {
 			fmt.Fprintf(r.opts.Out, "remark: %s: %s\n", p.Name, fmt.Sprintf(format, args...))
+		}
+		for _, a := range args {
+			if k, ok := a.(fusion.Kept); ok && r.opts.Kept != nil {
+				r.opts.Kept(k)
+			}
 		}
 	}
 	defer func() {

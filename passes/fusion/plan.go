@@ -227,7 +227,7 @@ func (p *planner) decide(final bool) {
 		if why := p.reason(i, work); why != "" {
 			p.mat[op], chosen[op] = true, true
 			if final {
-				p.remark("kept %s (%s): %s", p.name(op.Results[0]), p.whence(op), why)
+				p.remark("%s", Kept{p.name(op.Results[0]), op.Def.Name, op.Span, p.effects.Module.Home(), why})
 			}
 		}
 		if p.mat[op] {
@@ -634,14 +634,6 @@ func (p *planner) workGiven(mat map[*ir.Op]bool) map[*ir.Op]float64 {
 		out[op] = sum
 	}
 	return out
-}
-
-// whence is the operation and its line, for people.
-func (p *planner) whence(op *ir.Op) string {
-	if !op.Span.Valid() {
-		return op.Def.Name
-	}
-	return op.Def.Name + ", " + op.Span.Line(p.effects.Module.Home())
 }
 
 func (p *planner) name(v *ir.Value) string {

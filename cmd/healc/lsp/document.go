@@ -27,7 +27,12 @@ type document struct {
 	once    sync.Once
 	found   atomic.Pointer[facts]
 	lowered lowered
-	docs    documents // those that are open, among them what this one imports; nil when that is known
+	fusion  struct {
+		mu    sync.Mutex
+		known bool
+		out   []protocol.Diagnostic
+	}
+	docs documents // those that are open, among them what this one imports; nil when that is known
 }
 
 // editor is what a client said of itself when it came.

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"slices"
 	"sync"
 
 	"healc/cmd/healc/driver"
@@ -22,8 +21,7 @@ type lowered struct {
 // functions with type parameters, which are no entries.
 func (d *document) kernels(at diag.Span) string {
 	f := d.facts()
-	mistake := func(p *diag.Diagnostic) bool { return p.Severity == diag.Error }
-	if slices.ContainsFunc(f.problems, mistake) {
+	if f.mistaken() {
 		return ""
 	}
 	for _, decl := range f.syntax.Decls {

@@ -24,8 +24,8 @@ func (s *server) CodeLens(ctx context.Context, p *protocol.CodeLensParams) ([]pr
 		return nil, err
 	}
 	out := []protocol.CodeLens{}
-	if !strings.HasPrefix(string(d.uri), "file:") {
-		return out, nil // there is nothing that healc could read
+	if !strings.HasPrefix(string(d.uri), "file:") || !stateOf(ctx).settings.Lenses {
+		return out, nil // there is nothing that healc could read, or nobody wants them
 	}
 	f := d.facts()
 	tests := f.tested()

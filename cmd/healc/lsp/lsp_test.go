@@ -305,7 +305,7 @@ func (e *editor) do(line string) string {
 	case "diagnostics":
 		for _, d := range e.diagnostics(name) {
 			page := string(d.CodeDescription.Href)
-			if page != "heal:/errors/"+text(d.Code)+".md" {
+			if text(d.Code) != "" && page != "heal:/errors/"+text(d.Code)+".md" {
 				say("the page is %q", page)
 			}
 			say("%s %d %s: %s", e.show(name, d.Range), d.Severity, text(d.Code), strings.ReplaceAll(strings.ReplaceAll(
@@ -464,6 +464,15 @@ func (e *editor) do(line string) string {
 		if page != nil {
 			say("%s", strings.SplitN(page.Text, "\n", 2)[0])
 		}
+	case "set": // settings, as JSON
+		_, settings, _ := strings.Cut(line, name+" ")
+		e.must(e.server.DidChangeConfiguration(ctx,
+			&protocol.DidChangeConfigurationParams{Settings: protocol.LSPAny(settings)}))
+		f.version++ // so that diagnostics are those of these settings
+		e.must(e.server.DidChange(ctx, &protocol.DidChangeTextDocumentParams{
+			TextDocument: protocol.VersionedTextDocumentIdentifier{TextDocumentIdentifier: doc, Version: f.version},
+			ContentChanges: []protocol.TextDocumentContentChangeEvent{
+				&protocol.TextDocumentContentChangeWholeDocument{Text: f.text}}}))
 	case "folds":
 		fs, err := e.server.FoldingRanges(ctx, &protocol.FoldingRangeParams{TextDocument: doc})
 		failed(err)

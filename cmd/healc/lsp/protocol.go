@@ -45,8 +45,9 @@ func (pipe) Close() error { return nil }
 
 // state is what the editor has open at one time, and how it was set.
 type state struct {
-	docs  documents
-	roots []string // the folders that are open
+	docs     documents
+	roots    []string // the folders that are open
+	settings settings
 }
 
 // stateKey is where a request's state is in its context.
@@ -74,7 +75,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, version string) boo
 			s.mu.Unlock()
 			jsonrpc2.Async(ctx)
 		}
-		return s.guarded(ctx, r, answer)
+		result, err := s.guarded(ctx, r, answer)
+		if err != nil && !r.IsCall() {
+			log.Printf("healc lsp: %s: %v", r.Method(), err)
+			return nil, nil // nobody waits for an answer
+		}
+		return result, err
 	}))
 	select {
 	case <-end:
@@ -101,8 +107,8 @@ func (s *server) guarded(ctx context.Context, r *jsonrpc2.Request, answer jsonrp
 }
 
 func newServer(version string, client protocol.Client) *server {
-	return &server{version: version, client: client, state: state{docs: documents{}}, changed: newTimers(),
-		told: map[uri.URI]bool{}}
+	return &server{version: version, client: client, state: state{docs: documents{}, settings: usual()},
+		changed: newTimers(), told: map[uri.URI]bool{}}
 }
 
 // document is a request's document.

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"log"
 	"maps"
 	"slices"
 	"sync"
@@ -21,13 +22,15 @@ type server struct {
 	version string
 	client  protocol.Client
 
-	mu      sync.Mutex
-	state   state
-	editor  editor
-	down    bool // shutdown was asked for
-	changed map[string]*time.Timer
-	told    map[uri.URI]bool // what has diagnostics
-	sending sync.Mutex       // diagnostics are sent one document after the other
+	mu     sync.Mutex
+	state  state
+	editor editor
+	down   bool // shutdown was asked for
+	// refreshes is what the client asks for anew when it is told to.
+	refreshes struct{ hints, lenses bool }
+	changed   map[string]*time.Timer
+	told      map[uri.URI]bool // what has diagnostics
+	sending   sync.Mutex       // diagnostics are sent one document after the other
 }
 
 // Initialize implements protocol.Server.
@@ -38,8 +41,14 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	}
 	if w := p.Capabilities.Workspace; w != nil {
 		s.editor.pages = w.TextDocumentContent != nil
+		s.refreshes.hints = w.InlayHint != nil && w.InlayHint.RefreshSupport != nil && *w.InlayHint.RefreshSupport
+		s.refreshes.lenses = w.CodeLens != nil && w.CodeLens.RefreshSupport != nil && *w.CodeLens.RefreshSupport
 	}
 	s.state.roots = rootsOf(p)
+	set, err := settingsOf(p.InitializationOptions)
+	if err == nil { // else the editor has options for other servers only
+		s.state.settings = set
+	}
 	encoding := protocol.PositionEncodingKindUTF16
 	if s.editor.utf8 {
 		encoding = protocol.PositionEncodingKindUTF8
@@ -148,8 +157,13 @@ func (s *server) later(path string) {
 func (s *server) publish() {
 	s.sending.Lock()
 	defer s.sending.Unlock()
+	defer func() {
+		if e := recover(); e != nil { // it ends what is sent, and not the server
+			log.Printf("healc lsp: BUG: in what is wrong: %v", e)
+		}
+	}()
 	s.mu.Lock()
-	docs, down := s.state.docs, s.down
+	docs, down, fusion := s.state.docs, s.down, s.state.settings.Fusion
 	s.mu.Unlock()
 	if down {
 		return
@@ -159,8 +173,12 @@ func (s *server) publish() {
 		d := docs[path]
 		open[d.uri] = true
 		s.told[d.uri] = true
+		found := d.diagnostics()
+		if fusion {
+			found = append(found, d.kept(func() bool { return s.changedSince(d) })...)
+		}
 		_ = s.client.PublishDiagnostics(context.Background(), &protocol.PublishDiagnosticsParams{URI: d.uri,
-			Version: protocol.NewOptional(d.version), Diagnostics: d.diagnostics()}) // who has gone needs none
+			Version: protocol.NewOptional(d.version), Diagnostics: found}) // who has gone needs none
 	}
 	for at := range s.told {
 		if !open[at] {
@@ -169,4 +187,11 @@ func (s *server) publish() {
 				Diagnostics: []protocol.Diagnostic{}})
 		}
 	}
+}
+
+// changedSince reports whether a document is no longer what its file is in the editor.
+func (s *server) changedSince(d *document) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down || s.state.docs[d.file.Name] != d
 }

@@ -10,11 +10,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	heal "healc"
 	"healc/cmd/healc/driver"
@@ -29,7 +27,6 @@ import (
 	"healc/ir/kernel/analysis"
 	"healc/lang/diag"
 	"healc/lang/types"
-	"healc/passes"
 	"healc/runtime"
 	"healc/runtime/abi"
 )
@@ -45,7 +42,7 @@ const balance = 8.0
 // lowered as for `healc compile`, with symbolic shapes where Emit.Shape has no value.
 func Program(e *driver.Emit, w io.Writer) error {
 	first := true
-	remarks := hearFusion(e)
+	kept := hearKept(e)
 	out := bufio.NewWriter(w)
 	err := e.Lowered(func(entry string, km *kernel.Module, _ bool) error {
 		if !first {
@@ -61,26 +58,14 @@ func Program(e *driver.Emit, w io.Writer) error {
 			return err
 		}
 		x.program(f, e.Shape)
-		x.kept(remarks.String())
-		remarks.Reset()
+		x.kept(*kept)
+		*kept = nil
 		return nil
 	})
 	if ferr := out.Flush(); err == nil {
 		err = ferr
 	}
 	return err
-}
-
-// hearFusion collects what fusion says of the entries that are lowered from now on.
-func hearFusion(e *driver.Emit) *strings.Builder {
-	var remarks strings.Builder
-	show := passes.Options{}
-	if p := e.Opts.Debug.Passes; p != nil {
-		show = *p
-	}
-	show.Remarks, show.Out = []string{"fuse"}, &remarks
-	e.Opts.Debug.Passes = &show
-	return &remarks
 }
 
 func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explanation, error) {
@@ -172,25 +157,6 @@ func (x *explanation) program(f *engine.Func, shape map[string]int64) {
 			x.line("  function %s", fn.Name)
 		}
 		x.function(fn, params)
-	}
-}
-
-// keptRemark is what fusion says of a value that is in memory between kernels: its operation and line, and the costs
-// that were compared.
-var keptRemark = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`)
-})
-
-// kept says why values are in memory between kernels.
-func (x *explanation) kept(remarks string) {
-	found := keptRemark().FindAllStringSubmatch(remarks, -1)
-	if len(found) == 0 {
-		return
-	}
-	x.line("")
-	x.line("  kept in memory")
-	for _, m := range found {
-		x.line("    %s: %s", m[1], m[2])
 	}
 }
 

@@ -32,7 +32,7 @@ func (p phase) String() string {
 // that computes again.
 func Gradient(e *driver.Emit, w io.Writer, of string, wrt []string) error {
 	e.Entry = of
-	remarks := hearFusion(e)
+	kept := hearKept(e)
 	if err := e.Load(); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func Gradient(e *driver.Emit, w io.Writer, of string, wrt []string) error {
 	flow := newDataflow(entry, x.kernels, entry.Results[0].Buffer)
 	x.phases = flow.launches
 	x.program(g, e.Shape)
-	x.kept(remarks.String())
+	x.kept(*kept)
 	x.keptForBackward(entry, flow)
 	*e.Opts.Debug.Passes = passes.Options{} // the passes run once more, and have been shown
 	fused, err := g.Module().Fused(g.IR().Name, bind)
