@@ -165,8 +165,8 @@ var imports = []struct{ pkg, may string }{
 	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/ast lang/check lang/check/tree " +
 		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +
 		"passes passes/bufferize passes/checkpoint passes/shard codegen " +
-		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime runtime/abi internal/backend " +
-		"internal/cache internal/gradient internal/identity internal/modules internal/residency internal/testhook"},
+		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime runtime/abi runtime/jitinfo " +
+		"internal/backend internal/cache internal/gradient internal/identity internal/modules internal/residency internal/testhook"},
 	{"internal/engine",
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel " +
 			"passes/shard codegen runtime runtime/checkpoint runtime/cluster runtime/collective runtime/exchange " +

@@ -29,6 +29,7 @@ import (
 	"healc/passes/bufferize"
 	"healc/passes/shard"
 	"healc/runtime"
+	"healc/runtime/jitinfo"
 )
 
 // Options say what code is made.
@@ -219,9 +220,10 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		return nil, "", err
 	}
 	opts := llvm.Options{Tuned: sets, Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
-		Reschedule: debug.Reschedule, Observer: debug.Observer, Memo: debug.Memo, Unwind: true}
+		Reschedule: debug.Reschedule, Observer: debug.Observer, Memo: debug.Memo, Unwind: true,
+		Lines: jitinfo.WantsLines()}
 	kept := m.opts.Cache
-	if debug.seen() {
+	if debug.seen() || opts.Lines { // the cache does not look at lines
 		kept = nil
 	}
 	if kept != nil {

@@ -29,8 +29,10 @@ const (
 	dumpMagic   = 0x4a695444 // "JiTD" in the order of bytes of the machine
 	dumpVersion = 1
 	dumpHeader  = 40
-	codeLoad    = 0  // the kind of a record
+	codeLoad    = 0  // a kind of record
 	loadHeader  = 56 // of such a record, before the name
+	debugInfo   = 2  // a kind of record, which comes before the code that it is about
+	debugHeader = 32 // of such a record, before the lines
 )
 
 // elfMachine are the numbers of processors in ELF files.
@@ -60,10 +62,13 @@ func newDump(folder string) (*dump, error) {
 	return &dump{file: file}, nil
 }
 
-// loaded writes one record for each function.
-func (d *dump) loaded(functions []Function) error {
+// loaded writes one record for each function, and one before it with its lines.
+func (d *dump) loaded(functions []Function, lines []line) error {
 	var b bytes.Buffer
 	for _, f := range functions {
+		if own := within(lines, f); len(own) > 0 {
+			d.lines(&b, f, own)
+		}
 		size := loadHeader + len(f.Name) + 1 + int(f.Size)
 		for _, x := range []any{uint32(codeLoad), uint32(size), monotonic(), uint32(os.Getpid()),
 			uint32(syscall.Gettid()), uint64(f.Addr), uint64(f.Addr), uint64(f.Size), d.index} {
@@ -76,6 +81,23 @@ func (d *dump) loaded(functions []Function) error {
 	}
 	_, err := d.file.Write(b.Bytes())
 	return err
+}
+
+// lines writes the record with the lines of a function.
+func (d *dump) lines(b *bytes.Buffer, f Function, lines []line) {
+	var entries bytes.Buffer
+	for _, l := range lines {
+		for _, x := range []any{uint64(l.addr), int32(l.line), uint32(0)} {
+			write(&entries, x)
+		}
+		entries.WriteString(l.file)
+		entries.WriteByte(0)
+	}
+	for _, x := range []any{uint32(debugInfo), uint32(debugHeader + entries.Len()), monotonic(), uint64(f.Addr),
+		uint64(len(lines))} {
+		write(b, x)
+	}
+	b.Write(entries.Bytes())
 }
 
 func write(b *bytes.Buffer, x any) {

@@ -103,7 +103,11 @@ func (l *Listener) Loaded(c Code) (forget func(), err error) {
 		}
 	}
 	if l.dump != nil {
-		if err := l.dump.loaded(c.Functions); err != nil {
+		lines, err := linesIn(c.File)
+		if err != nil {
+			return nil, fmt.Errorf("%s=%s: the lines of the source: %w", Variable, jitDump, err)
+		}
+		if err := l.dump.loaded(c.Functions, lines); err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", Variable, jitDump, err)
 		}
 	}

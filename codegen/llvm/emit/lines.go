@@ -3,6 +3,7 @@ package emit
 import (
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	lir "github.com/llir/llvm/ir"
@@ -11,7 +12,6 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/ir/kernel"
-	"healc/lang/diag"
 	"healc/runtime/abi"
 )
 
@@ -55,7 +55,6 @@ type functionLines struct {
 	now     spot
 	scopes  map[string]metadata.Field // of the files
 	made    map[spot]*metadata.DILocation
-	callers map[*diag.Span]*spot
 	sites   map[spot]*spot       // the callers of sites: equal ones are one
 	at      *metadata.Attachment // of atPlace, which was asked for last
 	atPlace spot
@@ -96,10 +95,12 @@ func (l *lines) fileOf(name string) *metadata.DIFile {
 // is that of the function that debuggers know, which Of says.
 func (m *Module) FunctionLines(name string, source kernel.Source) *functionLines {
 	f := &functionLines{source: source, chains: !m.Machine.Device, scopes: map[string]metadata.Field{},
-		made: map[spot]*metadata.DILocation{}, callers: map[*diag.Span]*spot{}, sites: map[spot]*spot{}}
-	for _, at := range source {
+		made: map[spot]*metadata.DILocation{}, sites: map[spot]*spot{}}
+	for _, at := range slices.Backward(source) {
 		if at.Valid() {
-			f.home = f.spot(at)
+			site := kernel.SiteAt(at)
+			f.home = f.spot(&site)
+			break
 		}
 	}
 	if f.home.line == 0 {
@@ -166,20 +167,6 @@ func (l *lines) calledFile(name string) *metadata.DISubprogram {
 	return d
 }
 
-// spot is the place of a span.
-func (f *functionLines) spot(at diag.Span) spot {
-	p := at.Pos()
-	s := spot{file: p.File, line: p.Line, col: p.Col}
-	if c := at.Caller; c != nil && f.chains {
-		if f.callers[c] == nil {
-			outer := f.spot(*c)
-			f.callers[c] = &outer
-		}
-		s.caller = f.callers[c]
-	}
-	return s
-}
-
 // location is the metadata of a place.
 func (f *functionLines) location(p spot) *metadata.DILocation {
 	if d := f.made[p]; d != nil {
@@ -217,7 +204,7 @@ func (g *Func) atStatement(s kernel.Stmt) {
 	case *kernel.Let:
 		if r = s.ID; r < 0 && s.Site < len(g.Km.Sites) {
 			if site := &g.Km.Sites[s.Site]; site.Line > 0 {
-				f.now = f.siteSpot(site)
+				f.now = f.spot(site)
 				return
 			}
 		}
@@ -242,17 +229,18 @@ func (g *Func) atStatement(s kernel.Stmt) {
 		first(s.IDs)
 	}
 	if at := f.source.At(r); at.Valid() {
-		f.now = f.spot(at)
+		site := kernel.SiteAt(at)
+		f.now = f.spot(&site)
 		return
 	}
 	f.now = f.home
 }
 
-// siteSpot is the place of a site.
-func (f *functionLines) siteSpot(site *abi.Site) spot {
+// spot is the place of a site.
+func (f *functionLines) spot(site *abi.Site) spot {
 	s := spot{file: site.File, line: site.Line, col: site.Col}
 	if site.Caller != nil && f.chains {
-		outer := f.siteSpot(site.Caller)
+		outer := f.spot(site.Caller)
 		if same := f.sites[outer]; same != nil {
 			s.caller = same
 		} else {
