@@ -1,5 +1,4 @@
-// Package docs holds the pages that healc shows, embedded: the reference of the language, whose sections
-// `healc doc` prints, and the pages for those who come from another system, whose tables it searches.
+// Package docs holds the documents for users, embedded: `healc doc` prints their sections and searches them.
 package docs
 
 import "embed"
@@ -9,7 +8,7 @@ import "embed"
 //go:embed language.md
 var Language string
 
-// Coming has docs/coming.
+// Pages are the documents for users.
 //
-//go:embed coming
-var Coming embed.FS
+//go:embed *.md tutorial/*.md coming/*.md
+var Pages embed.FS

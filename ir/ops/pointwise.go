@@ -267,7 +267,7 @@ var _ = pointwise(Clamp, ir.OpDef{
 var Fma = ir.Declare("fma")
 var _ = pointwise(Fma, ir.OpDef{
 	Surface: "fma", Arity: 3, Traits: ir.Cheap,
-	Summary: "x * y + z, rounded once.",
+	Summary: "Fused multiply and add: x * y + z, rounded once.",
 	Scalar:  ternary(scalar.Emitter.Fma),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		x, y := op.Args[0], op.Args[1]

@@ -11,5 +11,8 @@ type Imported = scope.Imported
 // ImportError says why there is nothing to import.
 type ImportError = scope.ImportError
 
-// Foreign is what one writes in Heal for a value or function that other languages call name.
-func Foreign(name string) (form string, ok bool) { return scope.Foreign(name) }
+// ForeignName is a name of another language, and what one writes here.
+type ForeignName = scope.ForeignName
+
+// ForeignNames lists the names of other languages that the checker knows, sorted.
+func ForeignNames() []ForeignName { return scope.AllForeignNames() }

@@ -109,10 +109,25 @@ func NewAxis(name string) bool { return name == "None" || name == "newaxis" || n
 var ForeignParams = map[string]string{"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keep",
 	"keepdims": "keep"}
 
-// Foreign is what one writes here for a value or function that other languages call name.
-func Foreign(name string) (form string, ok bool) {
-	form, ok = ForeignNames[name]
-	return form, ok
+// ForeignName is a name of another language, and what one writes here: a form in backticks, or advice.
+type ForeignName struct{ Name, Here string }
+
+// AllForeignNames lists the names of values, functions and types of other languages, sorted.
+func AllForeignNames() []ForeignName {
+	all := maps.Clone(foreignAdvice)
+	for name, form := range ForeignNames {
+		all[name] = "`" + form + "`"
+	}
+	for name, t := range ForeignTypes {
+		if all[name] == "" {
+			all[name] = "the type `" + t + "`"
+		}
+	}
+	var out []ForeignName
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, ForeignName{name, all[name]})
+	}
+	return out
 }
 
 // elsewhere is the advice for a name that is not declared, but is known: to the library, or to those who come from

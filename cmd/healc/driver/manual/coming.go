@@ -35,13 +35,13 @@ type ComingRow struct {
 
 // ComingPages are the pages of docs/coming, sorted by name.
 var ComingPages = sync.OnceValue(func() []ComingPage {
-	names, err := fs.Glob(docs.Coming, "coming/*.md")
+	names, err := fs.Glob(docs.Pages, "coming/*.md")
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	var out []ComingPage
 	for _, name := range names {
-		text, err := fs.ReadFile(docs.Coming, name)
+		text, err := fs.ReadFile(docs.Pages, name)
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}

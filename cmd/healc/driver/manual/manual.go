@@ -6,49 +6,16 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"healc/cmd/healc/driver"
-	"healc/docs"
 	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/lexer"
 	"healc/lang/types"
 	"healc/stdlib"
 )
-
-// chapter is a part of the reference of the language: a heading and what stands below it.
-type chapter struct {
-	title string // without number
-	text  string // Markdown, with the heading
-}
-
-// chapters cuts docs/language.md at its headings.
-func chapters() []chapter {
-	var out []chapter
-	fenced := false
-	for line := range strings.Lines(docs.Language) {
-		if strings.HasPrefix(line, "```") {
-			fenced = !fenced
-		}
-		title, ok := strings.CutPrefix(line, "## ")
-		if !ok {
-			title, ok = strings.CutPrefix(line, "### ")
-		}
-		if ok && !fenced {
-			out = append(out, chapter{title: headingNumber().ReplaceAllString(strings.TrimSpace(title), "")})
-		}
-		if len(out) > 0 {
-			out[len(out)-1].text += line
-		}
-	}
-	return out
-}
-
-var headingNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\. `) })
 
 // topics says in which section of the reference a word of the language is explained: how its title starts.
 var topics = map[string]string{
@@ -128,34 +95,51 @@ func Print(w io.Writer, name string) error {
 			}
 		}
 	}
+	for _, p := range pages() {
+		for _, c := range p.sections() {
+			if p.name == name && c.title == p.title || p.name+"#"+Anchor(c.title) == name {
+				part()
+				fmt.Fprintln(b, strings.TrimSpace(c.text))
+			}
+		}
+	}
+	entries, most := Find(name)
 	if found {
+		if rows := elsewhereCalled(entries, name); len(rows) > 0 {
+			fmt.Fprintf(b, "\nWhat other systems call `%s`:\n", name)
+			list(b, rows)
+		}
 		return b.Flush()
 	}
 	e := driver.Usagef("the manual has nothing about `%s`", name)
 	e.Help = "`healc doc` lists what it has"
-	module, _, _ := strings.Cut(name, ".")
-	if form, ok := check.Foreign(name); ok {
-		e.Help = fmt.Sprintf("here one writes `%s`", form)
-	} else if near := driver.Nearest(name, documented()); near != "" {
-		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", asArgument(near))
-	} else if _, ok := LookupLibrary(module); ok {
+	near := driver.Nearest(name, documented())
+	module, _, dotted := strings.Cut(name, ".")
+	_, library := LookupLibrary(module)
+	switch {
+	case library && dotted && near == "":
 		e.Help = fmt.Sprintf("`healc doc %s` lists what the module has", module)
-	} else if title := sectionAbout(name); title != "" {
-		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", asArgument(title))
+	case most == 100, most >= 50 && near == "":
+		fmt.Fprintf(b, "Nothing here is called `%s`. The nearest:\n", name)
+		list(b, entries[:min(len(entries), 7)])
+		return b.Flush()
+	case near != "":
+		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", asArgument(near))
 	}
 	return e
 }
 
-// sectionAbout is the title of the first section with a word in it that starts as name does, or "".
-func sectionAbout(name string) string {
-	for _, s := range chapters() {
-		for word := range strings.FieldsSeq(s.title) {
-			if len(name) >= 3 && len(word) >= len(name) && strings.EqualFold(word[:len(name)], name) {
-				return s.title
-			}
+// elsewhereCalled are those of the entries that other systems call by a name, and that are written otherwise here.
+func elsewhereCalled(entries []Entry, name string) []Entry {
+	var out []Entry
+	for _, e := range entries {
+		here, _, _ := strings.Cut(e.Summary, "; ")
+		same := slices.Contains(identifiers().FindAllString(here, -1), name)
+		if e.Show == "" && slices.Contains(e.names, name) && !same {
+			out = append(out, e)
 		}
 	}
-	return ""
+	return out[:min(len(out), 4)]
 }
 
 // asArgument is a name as it is given to `healc doc`, which takes one.
@@ -220,7 +204,8 @@ func contents(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	list("Operations of the tensor IR", ops)
-	fmt.Fprintln(w, "Error codes have pages, too: healc doc E0203.")
+	fmt.Fprintln(w, "Error codes have pages, too: healc doc E0203. Any words are searched for, with those of\n"+
+		"NumPy, JAX, Futhark and MATLAB: healc doc einsum.")
 }
 
 func firstSentence(s string) string {
@@ -234,16 +219,7 @@ func firstSentence(s string) string {
 // of it, and what the reference says of it.
 func function(w io.Writer, f check.Function) {
 	fmt.Fprintln(w, f.Signature)
-	op := f.Op
-	if op == nil {
-		for _, o := range ir.Ops() {
-			// The name of an operation may be that of another function: `permute` is written `permute_axes`.
-			_, other := check.LookupFunction(o.Surface)
-			if o.Surface == f.Name || o.Name == f.Name && !other {
-				op = o
-			}
-		}
-	}
+	op := operationOf(f)
 	if op != nil {
 		fmt.Fprintf(w, "\n%s\n", op.Summary)
 		for _, c := range op.Constraints {
@@ -265,38 +241,19 @@ func function(w io.Writer, f check.Function) {
 	}
 }
 
-// mentions are the paragraphs and the rows of tables in the reference that name a function in code.
-func mentions(name string) []string {
-	code := regexp.MustCompile("`[^`\n]*\\b" + regexp.QuoteMeta(name) + "\\b[^`\n]*`")
-	var out []string
-	for _, s := range chapters() {
-		fenced := false
-		var par []string
-		end := func() {
-			if text := strings.Join(par, "\n"); code.MatchString(text) {
-				out = append(out, text)
-			}
-			par = nil
-		}
-		for line := range strings.Lines(s.text) {
-			line = strings.TrimRight(line, "\n")
-			if strings.HasPrefix(line, "```") {
-				fenced = !fenced
-				continue
-			}
-			if line == "" || fenced || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "- ") {
-				end()
-			}
-			if line != "" && !fenced {
-				par = append(par, line)
-			}
-			if strings.HasPrefix(line, "|") {
-				end()
+// operationOf is the operation that a function is, or nil.
+func operationOf(f check.Function) *ir.OpDef {
+	op := f.Op
+	if op == nil {
+		for _, o := range ir.Ops() {
+			// The name of an operation may be that of another function: `permute` is written `permute_axes`.
+			_, other := check.LookupFunction(o.Surface)
+			if o.Surface == f.Name || o.Name == f.Name && !other {
+				op = o
 			}
 		}
-		end()
 	}
-	return out
+	return op
 }
 
 // page writes the documentation of a module.
