@@ -18,8 +18,9 @@ import (
 // by its name, and pass tensors without copies. It does what the function for tensors does, which it calls.
 //
 // Results are written where further arguments say, one tensor for each. Without these they are returned: tensors are
-// asked of the caller's library, and numbers are numbers. libtvm_ffi is not linked: what is needed of it is found when
-// the library is opened, and where it is not there, results have to be given, and errors have no text.
+// asked of the caller's library, and numbers are numbers. libtvm_ffi is not linked: what is needed of it is looked for
+// when it is, as it may have been loaded later, and where it is not there, results have to be given, and errors have no
+// text.
 
 //go:embed tvmffi.ll
 var tvmFFIText string
@@ -29,6 +30,10 @@ const (
 	codeType     = 12 // also in tvmffi.ll
 	codeOverflow = 13 // also in tvmffi.ll
 )
+
+// ffiFunctions are those of libtvm_ffi that are asked for, as tvmffi.ll numbers them.
+var ffiFunctions = []string{"TVMFFIErrorSetRaisedFromCStr", "TVMFFIEnvTensorAlloc", "TVMFFIFunctionGetGlobal",
+	"TVMFFIFunctionCall", "TVMFFIObjectDecRef"}
 
 // ffiErrors are the names that errors have in Python, by their codes.
 var ffiErrors = []string{CodeOK: "", CodeMemory: "MemoryError", CodeArgument: "ValueError", CodeIndex: "IndexError",
@@ -112,6 +117,7 @@ func (w *writer) tvmFFI(l *Library) {
 	const array = "ffi.Array"
 	fmt.Fprintf(&w.b, "@heal.ffi.array.name = internal constant { ptr, i64 } { ptr %s, i64 %d }\n", w.text(array),
 		len(array))
+	w.textTable("@heal.ffi.functions", ffiFunctions)
 	w.textTable("@heal.ffi.errors", ffiErrors)
 	w.textTable("@heal.ffi.kinds", dlpackKinds)
 	w.b.WriteString(tvmFFIText)
@@ -222,7 +228,7 @@ func (f *tvmFunction) drop() {
 		one, next := f.label(), f.label()
 		f.branch(f.v("icmp eq ptr %s, null", object), next, one)
 		f.at(one)
-		f.v("call i32 @TVMFFIObjectDecRef(ptr %s)", object)
+		f.do("call void @heal.ffi.drop(ptr %s)", object)
 		f.jump(next)
 		f.at(next)
 	}

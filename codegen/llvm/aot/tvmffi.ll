@@ -3,12 +3,41 @@
 ; behind the first 8 are its value. A tensor is a DLTensor: data, device (type, number), rank, element type (kind, bits,
 ; lanes), extents, strides, bytes before the first element.
 
-; Of libtvm_ffi, which whoever calls has loaded for all of the process. They are NULL where nobody has.
-declare extern_weak void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
-declare extern_weak i32 @TVMFFIEnvTensorAlloc(ptr, ptr)
-declare extern_weak i32 @TVMFFIFunctionGetGlobal(ptr, ptr)
-declare extern_weak i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)
-declare extern_weak i32 @TVMFFIObjectDecRef(ptr)
+; A function of libtvm_ffi, which whoever calls has loaded for all of the process, maybe after this library. NULL where
+; nobody has. slot keeps what was found.
+declare extern_weak ptr @dlsym(ptr, ptr)
+define internal ptr @heal.ffi.find(ptr %slot, ptr %name) {
+  %kept = load atomic ptr, ptr %slot monotonic, align 8
+  %is = icmp ne ptr %kept, null
+  br i1 %is, label %there, label %look
+there:
+  ret ptr %kept
+look:
+  %able = icmp ne ptr @dlsym, null
+  br i1 %able, label %ask, label %none
+none:
+  ret ptr null
+ask:
+  %found = call ptr @dlsym(ptr null, ptr %name)   ; of any library
+  store atomic ptr %found, ptr %slot monotonic, align 8
+  ret ptr %found
+}
+@heal.ffi.slots = internal global [5 x ptr] zeroinitializer
+
+define internal ptr @heal.ffi.function(i32 %which) {
+  %i = zext i32 %which to i64
+  %slot = getelementptr [5 x ptr], ptr @heal.ffi.slots, i64 0, i64 %i
+  %name.at = getelementptr [5 x ptr], ptr @heal.ffi.functions, i64 0, i64 %i
+  %name = load ptr, ptr %name.at, align 8
+  %f = call ptr @heal.ffi.find(ptr %slot, ptr %name)
+  ret ptr %f
+}
+
+define internal void @heal.ffi.drop(ptr %object) {
+  %f = call ptr @heal.ffi.function(i32 4)
+  %n = call i32 %f(ptr %object)
+  ret void
+}
 
 ; The tensor that an argument is, as a heal_tensor. Elements of the kind alias are taken, too.
 define internal i32 @heal.ffi.tensor(ptr %any, i32 %kind, i32 %alias, i32 %rank, ptr %name, ptr %type, ptr %out) {
@@ -138,7 +167,8 @@ float:
 define internal i32 @heal.ffi.new(i32 %kind, i32 %rank, ptr %shape, ptr %out) {
   %t = alloca [48 x i8], align 8
   call void @llvm.memset.p0.i64(ptr %t, i8 0, i64 48, i1 false)
-  %none = icmp eq ptr @TVMFFIEnvTensorAlloc, null
+  %alloc = call ptr @heal.ffi.function(i32 1)
+  %none = icmp eq ptr %alloc, null
   br i1 %none, label %alone, label %ask
 alone:
   %n0 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr @heal.ffi.alone)
@@ -152,7 +182,7 @@ ask:
   store i32 %kind, ptr %kind.at, align 4
   %shape.at = getelementptr i8, ptr %t, i64 24
   store ptr %shape, ptr %shape.at, align 8
-  %failed = call i32 @TVMFFIEnvTensorAlloc(ptr %t, ptr %out)
+  %failed = call i32 %alloc(ptr %t, ptr %out)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %raised, label %good
 raised:
@@ -172,21 +202,23 @@ good:
 ; The results of a function with several, each an argument, as one array.
 define internal i32 @heal.ffi.array(ptr %anys, i32 %n, ptr %result) {
   %f = alloca ptr, align 8
-  %none = icmp eq ptr @TVMFFIFunctionGetGlobal, null
+  %global = call ptr @heal.ffi.function(i32 2)
+  %none = icmp eq ptr %global, null
   br i1 %none, label %alone, label %ask
 alone:
   %n0 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr @heal.ffi.alone)
   ret i32 9
 ask:
-  %failed = call i32 @TVMFFIFunctionGetGlobal(ptr @heal.ffi.array.name, ptr %f)
+  %failed = call i32 %global(ptr @heal.ffi.array.name, ptr %f)
   %bad = icmp ne i32 %failed, 0
   br i1 %bad, label %raised, label %call
 raised:
   ret i32 -1
 call:
   %function = load ptr, ptr %f, align 8
-  %code = call i32 @TVMFFIFunctionCall(ptr %function, ptr %anys, i32 %n, ptr %result)
-  %ended = call i32 @TVMFFIObjectDecRef(ptr %function)
+  %apply = call ptr @heal.ffi.function(i32 3)
+  %code = call i32 %apply(ptr %function, ptr %anys, i32 %n, ptr %result)
+  call void @heal.ffi.drop(ptr %function)
   %is.bad = icmp ne i32 %code, 0
   %out = sext i1 %is.bad to i32
   ret i32 %out
@@ -199,13 +231,14 @@ define internal i32 @heal.ffi.raise(i32 %code) {
 good:
   ret i32 0
 kind:
-  %none = icmp eq ptr @TVMFFIErrorSetRaisedFromCStr, null
+  %set = call ptr @heal.ffi.function(i32 0)
+  %none = icmp eq ptr %set, null
   br i1 %none, label %raised, label %raise
 raise:
   %i = zext i32 %code to i64
   %word.at = getelementptr [14 x ptr], ptr @heal.ffi.errors, i64 0, i64 %i
   %word = load ptr, ptr %word.at, align 8
-  call void @TVMFFIErrorSetRaisedFromCStr(ptr %word, ptr @heal.message)
+  call void %set(ptr %word, ptr @heal.message)
   br label %raised
 raised:
   ret i32 -1
