@@ -91,6 +91,11 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	return CompileSource(src, opts)
+}
+
+// CompileSource is Compile for a source that was read before.
+func CompileSource(src *pipeline.Source, opts Options) (*Module, error) {
 	m, err := compile(src, opts)
 	if err != nil {
 		return nil, err

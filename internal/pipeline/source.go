@@ -87,6 +87,13 @@ func Read(file *diag.File, opts ReadOptions) (*Source, error) {
 	return src, nil
 }
 
+// Of is the source of a program that was checked before; its tests are left out.
+func Of(program *tree.Program) *Source {
+	p := *program
+	p.Tests = nil
+	return &Source{Program: &p, IR: irgen.Generate(&p)}
+}
+
 // Check parses and type-checks a file and what it imports. The error is a *diag.List.
 func Check(file *diag.File) (*tree.Program, error) { return CheckWith(file, nil) }
 

@@ -121,6 +121,9 @@ type Emit struct {
 	TVM      bool      // a library is called by tvm-ffi, too
 	Lines    bool      // machine code has a line table, as has LLVM IR
 
+	// Program is the file where it was read and checked before; nil where it was not.
+	Program *tree.Program
+
 	module *engine.Module
 	lib    *aot.Library
 }
@@ -291,7 +294,11 @@ func (e *Emit) Load() error {
 	// Nothing runs: one thread, so that none is started.
 	e.Opts.Threads = 1
 	e.Opts.Entry = e.Entry
-	m, err := engine.CompileFile(e.File, e.Opts)
+	compile := func() (*engine.Module, error) { return engine.CompileFile(e.File, e.Opts) }
+	if e.Program != nil {
+		compile = func() (*engine.Module, error) { return engine.CompileSource(pipeline.Of(e.Program), e.Opts) }
+	}
+	m, err := compile()
 	if err != nil {
 		return err
 	}

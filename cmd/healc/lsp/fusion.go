@@ -5,7 +5,6 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/explain"
-	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -18,7 +17,7 @@ func (d *document) kept(stop func() bool) []protocol.Diagnostic {
 	if d.fusion.known || d.facts().mistaken() {
 		return d.fusion.out
 	}
-	e := &driver.Emit{File: d.file, Opts: engine.Options{Imports: d.importer(nil)}}
+	e := &driver.Emit{File: d.file, Program: d.facts().program}
 	kept, err := explain.Kept(e, stop)
 	if err != nil || stop() { // there is nothing to compile, or nobody waits for it
 		return nil

@@ -5,7 +5,6 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/explain"
-	"healc/internal/engine"
 	"healc/lang/ast"
 	"healc/lang/diag"
 )
@@ -47,7 +46,7 @@ func (d *document) kernels(at diag.Span) string {
 func (d *document) emit(entry string) *driver.Emit {
 	e := d.lowered.entry[entry]
 	if e == nil {
-		e = &driver.Emit{File: d.file, Entry: entry, Opts: engine.Options{Imports: d.importer(nil)}}
+		e = &driver.Emit{File: d.file, Entry: entry, Program: d.facts().program}
 		if d.lowered.entry == nil {
 			d.lowered.entry = map[string]*driver.Emit{}
 		}
