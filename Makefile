@@ -8,7 +8,7 @@ override export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo onnx bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo onnx bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas vscode clean
 
 all: build
 
@@ -81,6 +81,10 @@ dist: setup ## dist/: archives, packages, checksums of a release (CONTRIBUTING.m
 	@cd internal/packaging/nfpm && go build -o ../../../.tools/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
 	@rm -rf dist
 	@go run ./internal/packaging -o dist -nfpm .tools/nfpm -url "$(URL)" $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
+
+vscode: ## editors/vscode/heal.vsix, the extension for VS Code; npm installs what bundles it
+	@command -v npm >/dev/null || { echo "vscode: there is no npm (apt-get install npm)"; exit 1; }
+	cd editors/vscode && npm ci --ignore-scripts --no-audit --no-fund && cp ../../LICENSE LICENSE.txt && npm run package
 
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
 	@go run ./tests/codehash

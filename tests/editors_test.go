@@ -67,7 +67,23 @@ const (
 	vimSyntax     = "../editors/vim/syntax/heal.vim"
 )
 
-// TestWordLists: the editors know the keywords, types and functions of the language. With -update the lists
+// operatorRule is the rule of operators in the TextMate grammar, without its expression.
+var operatorRule = regexp.MustCompile(`("name": "keyword\.operator\.heal",\s*"match": ")[^"]*(")`)
+
+// operatorMatch is that expression, as JSON has it: the operators of the lexer, the longest first, without brackets and
+// points.
+func operatorMatch() string {
+	var out []string
+	for _, op := range lexer.Operators {
+		if !strings.Contains("( ) [ ] { } , ; : .", op) {
+			out = append(out, strings.ReplaceAll(regexp.QuoteMeta(op), `\`, `\\`))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return strings.Join(out, "|")
+}
+
+// TestWordLists: the editors know the keywords, types, functions and operators of the language. With -update the lists
 // are rewritten.
 func TestWordLists(t *testing.T) {
 	for _, c := range []struct {
@@ -100,6 +116,7 @@ func TestWordLists(t *testing.T) {
 			}
 			got = re.ReplaceAllString(got, "${1}"+strings.ReplaceAll(joined, "$", "$$")+"${3}")
 		}
+		got = operatorRule.ReplaceAllString(got, "${1}"+strings.ReplaceAll(operatorMatch(), "$", "$$")+"${2}")
 		if *update {
 			if err := os.WriteFile(c.path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
