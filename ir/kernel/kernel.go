@@ -49,6 +49,14 @@ func (s Source) At(r Ref) diag.Span {
 	return s[r]
 }
 
+// NewRef adds a scalar, whose place is that of another one.
+func (k *Kernel) NewRef(t types.DType, like Ref) Ref {
+	at := k.Source.At(like)
+	k.Source = append(k.Source, make(Source, len(k.Types)-len(k.Source))...)
+	k.Types, k.Source = append(k.Types, t), append(k.Source, at)
+	return Ref(len(k.Types) - 1)
+}
+
 // SiteAt is the place of a span; Kind and Op are left to fill in.
 func SiteAt(at diag.Span) abi.Site {
 	if !at.Valid() {

@@ -58,7 +58,13 @@ type functionLines struct {
 	sites   map[spot]*spot       // the callers of sites: equal ones are one
 	at      *metadata.Attachment // of atPlace, which was asked for last
 	atPlace spot
-	done    []int // of each block of the function: the instructions that have a line; the terminator is one more
+	done    []stamped // of each block of the function
+}
+
+// stamped says what of a block has a place.
+type stamped struct {
+	instructions int
+	end          bool
 }
 
 // Define gives metadata a number.
@@ -256,13 +262,14 @@ func (g *Func) stamp() {
 	f := g.Lined
 	for i, b := range g.Fn.Blocks {
 		if i == len(f.done) {
-			f.done = append(f.done, 0)
+			f.done = append(f.done, stamped{})
 		}
-		for ; f.done[i] < len(b.Insts); f.done[i]++ {
-			f.give(b.Insts[f.done[i]])
+		done := &f.done[i]
+		for ; done.instructions < len(b.Insts); done.instructions++ {
+			f.give(b.Insts[done.instructions])
 		}
-		if f.done[i] == len(b.Insts) && b.Term != nil {
-			f.done[i]++ // nothing is added to a block that has ended
+		if !done.end && b.Term != nil {
+			done.end = true
 			f.give(b.Term)
 		}
 	}

@@ -128,7 +128,7 @@ func Collapse(k *kernel.Kernel, joined bool) (p *Collapsed, why string) {
 			Local: true,
 			Shape: []abi.Extent{{Dim: types.Lit(n + PeriodTail)}}})
 	}
-	p.K.Types = ts
+	p.K.Types, p.K.Source = ts, k.Source
 	p.K.Body = &kernel.Block{Stmts: append(head, rest.Stmts...)}
 	return p, ""
 }

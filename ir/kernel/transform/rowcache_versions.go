@@ -65,10 +65,7 @@ func rowCacheVersions(k *kernel.Kernel) bool {
 // choose runs the body short where no row has more than most elements, and long otherwise.
 func (u *unknownRows) choose(k *kernel.Kernel, most int64, short, long *kernel.Block) *kernel.Block {
 	b := &kernel.Block{}
-	define := func(t types.DType) kernel.Ref {
-		k.Types = append(k.Types, t)
-		return kernel.Ref(len(k.Types) - 1)
-	}
+	define := func(t types.DType) kernel.Ref { return k.NewRef(t, 0) }
 	let := func(op scalar.Op, t types.DType, imm uint64, args ...kernel.Ref) kernel.Ref {
 		in := scalar.Instr{Op: op, Type: t, Imm: imm, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}}
 		copy(in.Args[:], args)

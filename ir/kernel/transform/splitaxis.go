@@ -67,8 +67,7 @@ func splitAxis(k *kernel.Kernel, a kernel.Axis, body *kernel.Block) (quotient, r
 	if !d.collect(body) || len(d.results) == 0 || d.by < 2 || n <= d.by || n%d.by != 0 {
 		return quotient, remainder, false
 	}
-	q, r := kernel.Ref(len(k.Types)), kernel.Ref(len(k.Types)+1)
-	k.Types = append(k.Types, types.I64, types.I64)
+	q, r := k.NewRef(types.I64, a.Var), k.NewRef(types.I64, a.Var)
 	d.substitute(body, q, r)
 	d.remove(body)
 	return kernel.Axis{Var: q, Extent: abi.Extent{Dim: types.Lit(n / d.by)}},

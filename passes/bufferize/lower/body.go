@@ -29,8 +29,9 @@ type body struct {
 	frames     int
 	owner      map[*ir.Value]*ir.Block
 	failing    ir.Failing
-	op         *ir.Op // the operation whose element is written, for the sites of checks
-	checkDepth int    // the deepest scope that got a check or a call since the innermost pull began
+	op         *ir.Op    // the operation whose element is written, for the sites of checks
+	home       diag.Span // of what the kernel computes: the place of what belongs to no operation, such as its axes
+	checkDepth int       // the deepest scope that got a check or a call since the innermost pull began
 	leaf       func(v *ir.Value, at []kernel.Ref) kernel.Ref
 	split      map[*ir.Op]*splitReduce
 	sure       map[*ir.Block][]*ir.Value // what arms surely read (Note [Before both arms])
@@ -117,7 +118,7 @@ func (b *body) close() *scope {
 // define makes a new scalar that is visible in s.
 func (b *body) define(t types.DType, s *scope) kernel.Ref {
 	b.types = append(b.types, t)
-	at := diag.Span{}
+	at := b.home
 	if b.op != nil {
 		at = b.op.Span
 	}

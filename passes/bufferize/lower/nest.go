@@ -6,6 +6,7 @@ import (
 	"healc/ir/kernel/transform"
 	"healc/ir/ops"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -116,7 +117,7 @@ func (n *Nest) Emit(p Plan) {
 // newBody starts the body of a kernel of n.
 func (n *Nest) newBody(p Plan) *body {
 	b := newBody(p)
-	b.plan, b.split = p, n.split
+	b.plan, b.split, b.home = p, n.split, n.home()
 	if n.owner != nil {
 		b.owner = n.owner
 	}
@@ -128,6 +129,21 @@ func (n *Nest) newBody(p Plan) *body {
 	}
 	b.frame = b.enter(nil, n.Block, nil)
 	return b
+}
+
+// home is the place of the first value that n computes.
+func (n *Nest) home() diag.Span {
+	for _, o := range n.Outs {
+		if o.Value != nil && o.Value.Span.Valid() {
+			return o.Value.Span
+		}
+	}
+	for _, y := range n.Block.Yields {
+		if y.Span.Valid() {
+			return y.Span
+		}
+	}
+	return diag.Span{}
 }
 
 // finish makes a kernel of a body whose open scopes are those of the parallel axes, and has the plan launch it.

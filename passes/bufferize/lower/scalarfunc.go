@@ -9,6 +9,7 @@ import (
 // ScalarFunc fills in what the function out of the module computes: f, all of whose parameters and results are scalars.
 func ScalarFunc(u Unit, f *ir.Func, out *kernel.Func) {
 	b := newBody(u)
+	b.home = f.Span
 	args := make([]kernel.Ref, len(f.Params()))
 	for i, p := range f.Params() {
 		args[i] = b.define(p.Type.Elem, b.top())

@@ -1,0 +1,219 @@
+package golden
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/value"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"healc/codegen"
+	"healc/codegen/llvm"
+	"healc/codegen/target"
+	"healc/internal/pipeline"
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/passes"
+	"healc/tests/sample"
+)
+
+// places counts, by stages, what knows where in the source it comes from, and what does not.
+type places struct {
+	file string // of the program
+	all  map[string]int
+	none map[string]int    // by the stage and what it is
+	seen map[string]string // where the first of each is
+}
+
+// is counts something. What stands in another file than the program's, such as the library's, has to know who called.
+func (p *places) is(stage, what, where string, at diag.Span, called bool) {
+	p.has(stage, what, where, at.Valid() && (!called || at.File.Name == p.file || at.Caller != nil))
+}
+
+func (p *places) has(stage, what, where string, placed bool) {
+	p.all[stage]++
+	if placed {
+		return
+	}
+	key := stage + ": " + what
+	if p.none[key] == 0 {
+		p.seen[key] = where
+	}
+	p.none[key]++
+}
+
+// tensors counts the operations of tensor IR. entry is the function in which all others are inlined already, "" before
+// that.
+func (p *places) tensors(stage string, m *ir.Module, entry string) {
+	for _, f := range m.Funcs {
+		p.is(stage, "a function", f.Name, f.Span, false)
+		ir.Walk(f.Body, func(op *ir.Op) { p.is(stage, op.Def.Name, f.Name, op.Span, f.Name == entry) })
+	}
+}
+
+// kernels counts the scalars of kernels.
+func (p *places) kernels(km *kernel.Module) {
+	body := func(name string, b *kernel.Block, source kernel.Source) {
+		b.Walk(func(s kernel.Stmt) {
+			kernel.Visitor{Define: func(r *kernel.Ref) {
+				p.is("kernels", fmt.Sprintf("%T", s), name, source.At(*r), true)
+			}}.Stmt(s)
+		})
+	}
+	for _, k := range km.Kernels {
+		for _, a := range k.Axes {
+			p.is("kernels", "an axis", k.Name, k.Source.At(a.Var), true)
+		}
+		body(k.Name, k.Body, k.Source)
+	}
+	for _, f := range km.Funcs {
+		body(f.Name, f.Body, f.Source)
+	}
+}
+
+// Block, Peephole and Arm are for llvm.Observer, and see nothing.
+func (p *places) Block(*lir.Block)                    {}
+func (p *places) Peephole(string, *lir.Block)         {}
+func (p *places) Arm(string, *lir.Block, value.Value) {}
+
+// ownCode are the functions of LLVM IR that are a kernel's or a scalar function's own. Others are for kernels of any
+// lines: folds, sorts, transforms, remainders.
+var ownCode = regexp.MustCompile(`^(k\d+_.*|fn\..*)$`)
+
+// Module counts the instructions of LLVM IR that are of kernels.
+func (p *places) Module(m *lir.Module) {
+	for _, f := range m.Funcs {
+		if !ownCode.MatchString(f.Name()) {
+			continue
+		}
+		for _, b := range f.Blocks {
+			for _, x := range b.Insts {
+				what := fmt.Sprintf("%T", x)
+				if c, ok := x.(*lir.InstCall); ok && isBody(f, c) {
+					what = bodyCall
+				}
+				p.has("llvm", what, f.Name(), placed(x))
+			}
+			p.has("llvm", fmt.Sprintf("%T", b.Term), f.Name(), placed(b.Term))
+		}
+	}
+}
+
+// bodyCall is the one instruction of a kernel that has no place: the call by which its body is inlined in it.
+const bodyCall = "the call of a body"
+
+func isBody(f *lir.Func, c *lir.InstCall) bool {
+	g, ok := c.Callee.(*lir.Func)
+	return ok && g.Name() == f.Name()+".body"
+}
+
+// placed reports that an instruction has a `!dbg`.
+func placed(x any) bool {
+	m, ok := x.(interface{ MDAttachments() []*metadata.Attachment })
+	return ok && slices.ContainsFunc(m.MDAttachments(), func(a *metadata.Attachment) bool { return a.Name == "dbg" })
+}
+
+// TestPlaces: all operations of tensor IR, after each pass, all scalars of kernels and all instructions of kernels in
+// LLVM IR know where in the source they come from, and what is of the library knows who called it.
+func TestPlaces(t *testing.T) {
+	p := &places{all: map[string]int{}, none: map[string]int{}, seen: map[string]string{}}
+	const parts = 12
+	day, number := sample.Today(t), 0
+	each := func(pattern string, do func(path string)) {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			if number++; sample.Has(day, number, parts) {
+				do(file)
+			}
+		}
+	}
+	for _, pattern := range []string{"../../examples/*.heal", "../../examples/*/*.heal", "../programs/*.heal"} {
+		each(pattern, func(path string) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.program(t, path, string(text), nil)
+		})
+	}
+	for _, pattern := range []string{"*/*.txtar", "*/*/*.txtar"} {
+		each(pattern, func(path string) {
+			a, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j, err := readJob(a, path); err != nil {
+				t.Fatal(err)
+			} else if j.name == "in.heal" {
+				p.program(t, path, j.input, j.bind)
+			}
+		})
+	}
+	for _, stage := range []string{"irgen", "inline", "fuse", "kernels", "llvm"} {
+		if p.all[stage] == 0 {
+			t.Errorf("%s: nothing was counted", stage)
+		}
+	}
+	if p.none["llvm: "+bodyCall] == 0 {
+		t.Error("no kernel has lines")
+	}
+	delete(p.none, "llvm: "+bodyCall)
+	for _, key := range slices.Sorted(maps.Keys(p.none)) {
+		t.Errorf("%s: %d without a place, such as in %s", key, p.none[key], p.seen[key])
+	}
+}
+
+// program counts in a program, if it is one that can be compiled by itself.
+func (p *places) program(t *testing.T, path, text string, bind map[string]int64) {
+	p.file = path
+	src, err := pipeline.Read(diag.NewFile(path, text), pipeline.ReadOptions{})
+	if err != nil { // a mistake that is to be shown
+		return
+	}
+	p.tensors("irgen", src.IR, "")
+	m := pipeline.New(src, pipeline.Options{})
+	entry := func(f *ir.Func) bool { return f.Public || f.Name == "main" }
+	all := !slices.ContainsFunc(src.IR.Funcs, entry)
+	for _, f := range src.IR.Funcs {
+		if !all && !entry(f) || f.Span.File.Name != path {
+			continue
+		}
+		var list []passes.Pass
+		inlined := ""
+		for _, pass := range passes.Standard(f.Name, bind) {
+			counted := pass
+			counted.Run = func(m *ir.Module, remark passes.Remark) error {
+				err := pass.Run(m, remark)
+				if pass.Name == "inline" {
+					inlined = f.Name
+				}
+				p.tensors(pass.Name, m, inlined)
+				return err
+			}
+			list = append(list, counted)
+		}
+		if err := passes.Run(src.IR.Clone(), list, passes.Options{}); err != nil {
+			continue // for shapes that are not given
+		}
+		km, err := m.Kernels(f.Name, bind, nil)
+		if err != nil {
+			continue
+		}
+		p.kernels(km)
+		if _, err := llvm.Generate(km, llvm.Options{Lines: true, Observer: p,
+			Machine: target.MachineOf(codegen.Target{CPU: "znver4", Triple: "x86_64-linux-gnu"})}); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
