@@ -8,7 +8,7 @@ override export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo onnx bench bench-gpu fuzz codehash golden generate hashes module dist exhaustive ptxas vscode clean
+.PHONY: all setup mpi build run check test test-long test-ptx test-gpu test-arm64 race lint lattigo onnx bench bench-gpu fuzz codehash golden generate hashes module dist site exhaustive ptxas vscode clean
 
 all: build
 

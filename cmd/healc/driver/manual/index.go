@@ -74,8 +74,8 @@ var Index = sync.OnceValue(func() []Entry {
 			text: d.Title + " " + d.Text})
 	}
 	for _, op := range ir.Ops() {
-		if _, ok := check.LookupFunction(op.Name); ok {
-			continue // the function tells of it
+		if _, ok := check.LookupFunction(op.Name); ok || op.Example == "" {
+			continue // the function tells of it, or no program can spell it
 		}
 		out = append(out, Entry{Name: op.Name, Kind: "operation", Summary: op.Summary, Show: op.Name,
 			Page: "ir/OPS.md#" + Anchor(op.Name), names: []string{op.Name}, text: op.Surface + " " + op.Summary})

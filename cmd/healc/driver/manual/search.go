@@ -3,6 +3,7 @@ package manual
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -204,3 +205,6 @@ func list(w io.Writer, entries []Entry) {
 		}
 	}
 }
+
+// Idle are the words of a query that say nothing, sorted, for the search of the site.
+func Idle() []string { return slices.Sorted(maps.Keys(idle)) }
