@@ -119,3 +119,37 @@ func Derive(of *ir.Func, by []int64, add bool) *ir.Func {
 	}
 	return g
 }
+
+// Pull writes the weighted sums of the derivatives of a function, `vjp(f)`, by the parameters at by: it takes the
+// arguments of the function and then a weight for each result that is floats, of its type.
+func Pull(of *ir.Func, by []int64) *ir.Func {
+	g := &ir.Func{Name: of.Name + ".vjp", Dims: of.Dims, Body: &ir.Block{}, Span: of.Span}
+	region := &ir.Block{}
+	var dims types.Shape
+	for _, d := range of.Dims {
+		dims = append(dims, types.Param(d))
+	}
+	for _, p := range of.Params() {
+		g.Body.Param(p.Name, p.Type, p.Span)
+		region.Param(p.Name, p.Type, p.Span)
+	}
+	for i, r := range of.Results {
+		name := "weight"
+		if len(of.Results) > 1 {
+			name = fmt.Sprintf("weight%d", i)
+		}
+		if r.Elem.IsFloat() {
+			g.Body.Param(name, r, of.Span)
+		}
+	}
+	inner := ir.Builder{Block: region, Span: of.Span}
+	region.Yields = inner.EmitOp(ops.Call, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
+		nil).Results
+	b := ir.Builder{Block: g.Body, Span: of.Span}
+	all := b.EmitOp(ops.Vjp, ir.A{"wrt": by}, slices.Clone(g.Body.Params), []*ir.Block{region}).Results
+	g.Body.Yields = slices.Clone(all[len(of.Results):])
+	for _, k := range by {
+		g.Results = append(g.Results, of.Params()[k].Type)
+	}
+	return g
+}

@@ -56,28 +56,33 @@ func (m *Module) libraryEntry(name string, bind map[string]int64, ranks []int) (
 	if len(ranks) > 0 && slices.ContainsFunc(m.copyOf(name).Funcs, shard.Says) {
 		return m.ranksEntry(e, f, memory, bind, ranks)
 	}
+	return e, m.complete(e, f, bind)
+}
+
+// complete gives an entry the code of f.
+func (m *Module) complete(e *aot.Entry, f *ir.Func, bind map[string]int64) error {
 	strides := freeStrides(f)
 	strided := slices.ContainsFunc(strides, func(of []types.Dim) bool { return len(of) > 0 })
 	code, km, err := m.kernels(f.Name, bind, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.Packed = transform.Share(km)
 	if m.opts.Native { // else it is for other processors than that of the file
 		if e.Tuned, err = m.Sets(e.Packed); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if strided {
 		_, km, err := m.kernels(f.Name, bind, strides)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.Strided = transform.Share(km)
 	}
 	e.Dims = code.Dims
 	e.Params, e.Results = libraryParams(code), code.Results[:len(code.Results)-len(code.Updates)]
-	return e, e.Supported()
+	return e.Supported()
 }
 
 // libraryParams are the parameters of an entry, with their types.

@@ -176,6 +176,9 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if err := driver.CheckRanks(flags.ranks, kinds); err != nil {
 		return err
 	}
+	if err := driver.CheckTorch(kinds); err != nil {
+		return err
+	}
 	if flags.tvm {
 		if err := driver.CheckTVM(kinds); err != nil {
 			return err
@@ -203,6 +206,8 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
 		Beside: out.beside, Ranks: flags.ranks, TVM: flags.tvm, Lines: flags.lines,
+		Python: out.module,
+		Torch:  slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Name == "torch" }),
 		Opts: engine.Options{
 			Target: target, Imports: imports,
 			Debug: pipeline.Debug{Passes: flags.options(a.err)},

@@ -20,6 +20,7 @@ type outputs struct {
 	files  []string // one for each kind, - for standard output
 	soName string   // by which programs find the shared library
 	prefix string   // with which its functions begin
+	module string   // the Python module that calls it
 	beside aot.Files
 }
 
@@ -53,6 +54,7 @@ func (f *compileFlags) outputs(source string, kinds []driver.Kind) (*outputs, er
 		}
 	}
 	module := names.PythonModule(name)
+	out.module = module
 	so := stem + ".so"
 	if slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Name == "python" }) {
 		so = folder + "lib" + module + ".so" // of f.py and f.so, `import f` would take the library for the module
@@ -77,6 +79,8 @@ func (f *compileFlags) outputs(source string, kinds []driver.Kind) (*outputs, er
 			file = folder + name + k.Ext
 		case k.Name == "python":
 			file = folder + module + k.Ext
+		case k.Name == "torch":
+			file = folder + module + "_torch" + k.Ext
 		case k.Name == "header":
 			file = folder + names.Header(base) + k.Ext
 		case k.Name == "go":

@@ -73,6 +73,8 @@ func Kinds() []Kind {
 			Library: true, ranks: true, comment: hash, write: (*Emit).cmake},
 		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py",
 			File: true, Library: true, write: (*Emit).python},
+		{Name: "torch", Host: true, Doc: "operators of PyTorch with derivatives, beside the Python module", Ext: ".py",
+			File: true, Library: true, write: (*Emit).torch},
 		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime",
 			Ext: ".go", File: true, Library: true, lines: true, write: (*Emit).golang},
 		{Name: "ptx", Doc: "assembly for GPUs of NVIDIA, with how its kernels are launched", Ext: ".ptx", single: true,
@@ -117,8 +119,10 @@ type Emit struct {
 	Prefix   string    // of the names in a shared library
 	SoName   string    // by which programs find the shared library
 	Beside   aot.Files // what others find the library by
+	Python   string    // the name of the Python module of the library
 	Ranks    []int     // for which numbers of ranks a library has code, beside one
 	TVM      bool      // a library is called by tvm-ffi, too
+	Torch    bool      // a library has the derivatives of its functions, too
 	Lines    bool      // machine code has a line table, as has LLVM IR
 
 	// Program is the file where it was read and checked before; nil where it was not.

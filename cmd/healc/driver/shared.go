@@ -30,6 +30,11 @@ func (e *Emit) library() (*aot.Library, error) {
 		return nil, &UsageError{Message: "--ranks is for functions with sharded tensors, and there is none",
 			Help: "write `sharded(0)` at the type of a parameter, or leave out --ranks"}
 	}
+	if e.Torch {
+		if err := e.module.AddDerivatives(e.lib, e.Bindings); err != nil {
+			return nil, err
+		}
+	}
 	if e.TVM {
 		if err := e.lib.ForTVM(); err != nil {
 			return nil, err
@@ -154,6 +159,29 @@ func (e *Emit) python(w io.Writer) error {
 	}
 	_, err = io.WriteString(w, aot.Python(l, e.Beside.Shared))
 	return err
+}
+
+func (e *Emit) torch(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	text, err := aot.Torch(l, e.Python)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}
+
+// CheckTorch says that operators of PyTorch are nothing without the Python module that they call.
+func CheckTorch(kinds []Kind) error {
+	has := func(name string) bool { return slices.ContainsFunc(kinds, func(k Kind) bool { return k.Name == name }) }
+	if has("torch") && !has("python") {
+		return &UsageError{Message: "--emit torch writes operators that call the Python module",
+			Help: "add it: --emit so,python,torch"}
+	}
+	return nil
 }
 
 func (e *Emit) golang(w io.Writer) error {

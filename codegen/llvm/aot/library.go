@@ -7,7 +7,7 @@
 // The way through the package: library.go puts everything together; kernels.go compiles kernels for each level of the
 // processor; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
 // of each entry, bind.go what they do with shapes, tvmffi.go and tvmffi.ll a third one for who speaks tvm-ffi;
-// header.go and python.go describe them; link.go calls the linker.
+// header.go, python.go and torch.go describe them; link.go calls the linker.
 // golang.go makes a Go package instead, whose plans the package runtime walks.
 // runtime.ll, threads.ll, stack.ll and stop.ll are the part that is the same in all libraries. Where a library is for
 // several ranks, ranks.go chooses the code of the one that calls, exchange.go writes the steps in which ranks exchange
@@ -64,6 +64,13 @@ type Entry struct {
 	Packed, Strided *kernel.Module
 	// Tuned has numbers for kernels of Packed (llvm.Options).
 	Tuned map[string]tuned.Set
+	// Vjp is the entry that gives the derivative by the parameters at VjpBy, where somebody asks for it: it takes the
+	// arguments and then a weight for each result that is floats. Without one, NoVjp says why there is none.
+	Vjp   *Entry
+	VjpBy []int64
+	NoVjp string
+	// Weights is how many of the last parameters are weights, of an entry that is a derivative.
+	Weights int
 	// Ranks has the code in place of Packed and Strided where it is for several ranks, by their number and theirs.
 	Ranks []*Rank
 }
@@ -85,6 +92,16 @@ type Param struct {
 
 // StrideName is the name of the shape parameter that stands for a stride of a parameter.
 func StrideName(param, axis int) string { return fmt.Sprintf("p%d.stride%d", param, axis) }
+
+// Meets is a function of the library that one of another name would meet in C or Python, "" for none.
+func (l *Library) Meets(name string) string {
+	for _, e := range l.Entries {
+		if names.C(l.Prefix, e.Name) == names.C(l.Prefix, name) || names.Python(e.Name) == names.Python(name) {
+			return e.Name
+		}
+	}
+	return ""
+}
 
 //go:embed runtime.ll
 var runtimeText string

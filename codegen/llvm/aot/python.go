@@ -118,14 +118,8 @@ func pythonFunction(prefix string, e *Entry) string {
 					continue
 				}
 				v := n.Take(name)
-				value := fmt.Sprintf("%s.shape[%d]", params[i], k)
-				if !rest.IsConst(0) {
-					value = fmt.Sprintf("(%s - (%s))", value, pythonDim(rest, known))
-				}
-				if !coef.IsConst(1) {
-					value = fmt.Sprintf("%s // (_extent(%s) or 1)", value, pythonDim(coef, known))
-				}
-				lines = append(lines, fmt.Sprintf("%s = %s", v, value))
+				extent := fmt.Sprintf("%s.shape[%d]", params[i], k)
+				lines = append(lines, fmt.Sprintf("%s = %s", v, solved(extent, coef, rest, known)))
 				known[name], again = v, true
 			}
 		}
