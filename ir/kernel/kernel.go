@@ -20,6 +20,10 @@ type Module struct {
 	Kernels []*Kernel
 	Sites   []abi.Site
 	Plan    *abi.Program // how the kernels are launched; not part of the text form's kernels section
+
+	// Steps is where in the source each function of the plan has its steps from, in the order of abi.EachStep; not part
+	// of the text form, nor of the plan, which is the same whatever stands above the function in its file.
+	Steps [][]diag.Span
 }
 
 // Kernel is one loop nest. The parallel Axes, outermost first, span its iteration space; iterations are

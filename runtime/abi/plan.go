@@ -72,6 +72,21 @@ type Step struct {
 	Loop   *Loop
 }
 
+// EachStep calls f with every step of a list and of the lists in it, outer ones first.
+func EachStep(steps []Step, f func(s *Step)) {
+	for i := range steps {
+		s := &steps[i]
+		f(s)
+		if s.If != nil {
+			EachStep(s.If.Then, f)
+			EachStep(s.If.Else, f)
+		}
+		if s.Loop != nil {
+			EachStep(s.Loop.Body, f)
+		}
+	}
+}
+
 // Launch runs a kernel over its outermost parallel axis.
 type Launch struct {
 	Kernel string

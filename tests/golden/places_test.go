@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/passes"
+	"healc/runtime/abi"
 	"healc/tests/sample"
 )
 
@@ -79,6 +81,49 @@ func (p *places) kernels(km *kernel.Module) {
 	}
 }
 
+// steps counts the steps of the plan.
+func (p *places) steps(t *testing.T, km *kernel.Module) {
+	if len(km.Steps) != len(km.Plan.Funcs) {
+		t.Fatalf("%s: places of %d functions for %d", p.file, len(km.Steps), len(km.Plan.Funcs))
+	}
+	for i, f := range km.Plan.Funcs {
+		n := 0
+		abi.EachStep(f.Steps, func(s *abi.Step) {
+			if n < len(km.Steps[i]) {
+				p.is("steps", stepKind(s), f.Name, km.Steps[i][n], true)
+			}
+			if l := s.Launch; l != nil && n < len(km.Steps[i]) { // in the order of the steps, and not in another
+				p.launch(t, km, l.Kernel, km.Steps[i][n])
+			}
+			n++
+		})
+		if n != len(km.Steps[i]) {
+			t.Errorf("%s: %d places for the %d steps of %s", p.file, len(km.Steps[i]), n, f.Name)
+		}
+	}
+}
+
+// launch checks that a kernel has something of the line of its launch.
+func (p *places) launch(t *testing.T, km *kernel.Module, name string, at diag.Span) {
+	i := slices.IndexFunc(km.Kernels, func(k *kernel.Kernel) bool { return k.Name == name })
+	if !slices.ContainsFunc(km.Kernels[i].Source, func(of diag.Span) bool {
+		return of.Valid() && at.Valid() && of.File == at.File && of.Pos().Line == at.Pos().Line
+	}) {
+		t.Errorf("%s: %s has nothing of line %d, where it is launched", p.file, name, at.Pos().Line)
+	}
+}
+
+// stepKind is the name of the field of a step that is set.
+func stepKind(s *abi.Step) string {
+	v := reflect.ValueOf(*s)
+	for i := range v.NumField() {
+		if !v.Field(i).IsNil() {
+			return v.Type().Field(i).Name
+		}
+	}
+	return "nothing"
+}
+
 // Block, Peephole and Arm are for llvm.Observer, and see nothing.
 func (p *places) Block(*lir.Block)                    {}
 func (p *places) Peephole(string, *lir.Block)         {}
@@ -121,8 +166,9 @@ func placed(x any) bool {
 	return ok && slices.ContainsFunc(m.MDAttachments(), func(a *metadata.Attachment) bool { return a.Name == "dbg" })
 }
 
-// TestPlaces: all operations of tensor IR, after each pass, all scalars of kernels and all instructions of kernels in
-// LLVM IR know where in the source they come from, and what is of the library knows who called it.
+// TestPlaces: all operations of tensor IR, after each pass, all scalars of kernels, all steps of plans and all
+// instructions of kernels in LLVM IR know where in the source they come from, and what is of the library knows who
+// called it.
 func TestPlaces(t *testing.T) {
 	p := &places{all: map[string]int{}, none: map[string]int{}, seen: map[string]string{}}
 	const parts = 12
@@ -160,7 +206,7 @@ func TestPlaces(t *testing.T) {
 			}
 		})
 	}
-	for _, stage := range []string{"irgen", "inline", "fuse", "kernels", "llvm"} {
+	for _, stage := range []string{"irgen", "inline", "fuse", "kernels", "steps", "llvm"} {
 		if p.all[stage] == 0 {
 			t.Errorf("%s: nothing was counted", stage)
 		}
@@ -211,6 +257,7 @@ func (p *places) program(t *testing.T, path, text string, bind map[string]int64)
 			continue
 		}
 		p.kernels(km)
+		p.steps(t, km)
 		if _, err := llvm.Generate(km, llvm.Options{Lines: true, Observer: p,
 			Machine: target.MachineOf(codegen.Target{CPU: "znver4", Triple: "x86_64-linux-gnu"})}); err != nil {
 			t.Errorf("%s: %v", path, err)

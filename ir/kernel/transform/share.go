@@ -71,7 +71,7 @@ func Launches(p *abi.Program, f func(l *abi.Launch)) {
 
 // LaunchesOf calls f for every launch of steps and of what they run.
 func LaunchesOf(steps []abi.Step, f func(l *abi.Launch)) {
-	eachStep(steps, func(s *abi.Step) {
+	abi.EachStep(steps, func(s *abi.Step) {
 		if s.Launch != nil {
 			f(s.Launch)
 		}
@@ -81,24 +81,10 @@ func LaunchesOf(steps []abi.Step, f func(l *abi.Launch)) {
 // Loops calls f for every loop of a plan.
 func Loops(p *abi.Program, f func(l *abi.Loop)) {
 	for _, fn := range p.Funcs {
-		eachStep(fn.Steps, func(s *abi.Step) {
+		abi.EachStep(fn.Steps, func(s *abi.Step) {
 			if s.Loop != nil {
 				f(s.Loop)
 			}
 		})
-	}
-}
-
-func eachStep(steps []abi.Step, f func(s *abi.Step)) {
-	for i := range steps {
-		s := &steps[i]
-		f(s)
-		if s.If != nil {
-			eachStep(s.If.Then, f)
-			eachStep(s.If.Else, f)
-		}
-		if s.Loop != nil {
-			eachStep(s.Loop.Body, f)
-		}
 	}
 }

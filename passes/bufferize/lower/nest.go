@@ -117,7 +117,7 @@ func (n *Nest) Emit(p Plan) {
 // newBody starts the body of a kernel of n.
 func (n *Nest) newBody(p Plan) *body {
 	b := newBody(p)
-	b.plan, b.split, b.home = p, n.split, n.home()
+	b.plan, b.split, b.home = p, n.split, n.Home()
 	if n.owner != nil {
 		b.owner = n.owner
 	}
@@ -131,8 +131,8 @@ func (n *Nest) newBody(p Plan) *body {
 	return b
 }
 
-// home is the place of the first value that n computes.
-func (n *Nest) home() diag.Span {
+// Home is the place of the first value that n computes, and of its launch.
+func (n *Nest) Home() diag.Span {
 	for _, o := range n.Outs {
 		if o.Value != nil && o.Value.Span.Valid() {
 			return o.Value.Span

@@ -6,6 +6,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
@@ -18,6 +19,7 @@ type function struct {
 	src    *ir.Func
 	plan   *abi.Function
 	steps  *[]abi.Step // the list that is being written
+	places []diag.Span // of all steps, as kernel.Module.Steps has them
 	views  map[*ir.Value]abi.View
 	target map[*ir.Value]int // buffers chosen for values before they are computed
 	datas  map[*ir.Array]int
@@ -42,7 +44,19 @@ func (fn *function) Teams() bool { return fn.u.Teams() }
 // Buffer implements lower.Plan.
 func (fn *function) Buffer(i int) *abi.Buffer { return &fn.plan.Buffers[i] }
 
-func (fn *function) step(s abi.Step) { *fn.steps = append(*fn.steps, s) }
+// step appends a step, whose place is that of the operation that is lowered.
+func (fn *function) step(s abi.Step) {
+	at := fn.src.Span
+	if fn.current != nil && fn.at < len(fn.current.Ops) {
+		at = fn.current.Ops[fn.at].Span
+	}
+	fn.stepFor(s, at)
+}
+
+// stepFor appends a step for what stands at a place.
+func (fn *function) stepFor(s abi.Step, at diag.Span) {
+	*fn.steps, fn.places = append(*fn.steps, s), append(fn.places, at)
+}
 
 // NewBuffer implements lower.Plan.
 func (fn *function) NewBuffer(b abi.Buffer) int {

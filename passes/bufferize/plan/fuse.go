@@ -29,7 +29,7 @@ func (fn *function) Launch(n *lower.Nest, k *kernel.Kernel, buffers map[string]i
 	if len(k.Axes) > 0 {
 		l.Outer = k.Axes[0].Extent
 	}
-	fn.step(abi.Step{Launch: l})
+	fn.stepFor(abi.Step{Launch: l}, n.Home())
 }
 
 // notes lists what went into a kernel, for `healc explain`: the operation, and its line in the file called home, or in

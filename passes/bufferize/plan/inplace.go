@@ -6,6 +6,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/ops"
+	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
@@ -354,7 +355,7 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		return false
 	}
 	saved := *fn.u.out
-	buffers, steps := len(fn.plan.Buffers), len(*fn.steps)
+	buffers, steps, places := len(fn.plan.Buffers), len(*fn.steps), len(fn.places)
 	out := fn.allocate(r)
 	n.Update(up, out).Emit(fn)
 	if l := fn.lastLaunch(steps); l != nil {
@@ -375,7 +376,7 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 	}
 	// Not in place after all: what was made is forgotten, but for buffers that other values now have.
 	fn.u.out.Kernels = saved.Kernels
-	*fn.steps = (*fn.steps)[:steps]
+	*fn.steps, fn.places = (*fn.steps)[:steps], fn.places[:places]
 	for v, w := range fn.views {
 		if w.Buffer >= buffers {
 			delete(fn.views, v)
@@ -404,6 +405,7 @@ func (fn *function) finish(ys []*ir.Value) {
 	type pending struct {
 		from abi.View
 		to   int
+		at   diag.Span
 	}
 	var list []pending
 	mine := map[int]bool{}
@@ -418,13 +420,13 @@ func (fn *function) finish(ys []*ir.Value) {
 		}
 		if mine[from.Buffer] {
 			t := fn.newBuffer(abi.Temp, y.Type)
-			fn.step(abi.Step{Copy: &abi.Copy{From: from, To: t}})
+			fn.stepFor(abi.Step{Copy: &abi.Copy{From: from, To: t}}, y.Span)
 			from = lower.Whole(t, y.Type.Shape)
 		}
-		list = append(list, pending{from, to})
+		list = append(list, pending{from, to, y.Span})
 	}
 	for _, c := range list {
-		fn.step(abi.Step{Copy: &abi.Copy{From: c.from, To: c.to}})
+		fn.stepFor(abi.Step{Copy: &abi.Copy{From: c.from, To: c.to}}, c.at)
 	}
 }
 

@@ -58,7 +58,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 		views: map[*ir.Value]abi.View{}, target: map[*ir.Value]int{}, datas: map[*ir.Array]int{},
 		uses: usesOfValues(f), held: map[int]holder{}, updates: map[*ir.Value]int{}, guards: guards(f),
 	}
-	u.out.Plan.Funcs = append(u.out.Plan.Funcs, fn.plan)
+	u.out.Plan.Funcs, u.out.Steps = append(u.out.Plan.Funcs, fn.plan), append(u.out.Steps, nil)
 	fn.steps = &fn.plan.Steps
 	for i, p := range f.Params() {
 		b := abi.Buffer{Kind: abi.Input, DType: p.Type.Elem, Shape: lower.Extents(p.Type.Shape)}
@@ -94,6 +94,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 		fn.plan.Updates = append(fn.plan.Updates, fn.plan.Params[k])
 	}
 	lifetimes(fn.plan)
+	u.out.Steps[index] = fn.places
 	return index
 }
 
@@ -215,7 +216,7 @@ func (fn *function) copyInto(v *ir.Value, buffer int) {
 		return
 	}
 	if w, ok := fn.View(v); ok && (!fn.turnedOver(w, v.Type.Elem) || fn.plan.Buffers[buffer].Strides != nil) {
-		fn.step(abi.Step{Copy: &abi.Copy{From: w, To: buffer}})
+		fn.stepFor(abi.Step{Copy: &abi.Copy{From: w, To: buffer}}, v.Span)
 		return
 	}
 	fn.materialise(v, buffer)
