@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	lir "github.com/llir/llvm/ir"
@@ -16,8 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"healc/codegen"
+	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/codegen/target"
+	"healc/internal/backend"
 	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/ir/kernel"
@@ -130,7 +134,7 @@ func (p *places) Peephole(string, *lir.Block)         {}
 func (p *places) Arm(string, *lir.Block, value.Value) {}
 
 // ownCode are the functions of LLVM IR that are a kernel's or a scalar function's own. Others are for kernels of any
-// lines: folds, sorts, transforms, remainders.
+// lines: folds, sorts, transforms, remainders; on a device, also the loops whose steps are kernels.
 var ownCode = regexp.MustCompile(`^(k\d+_.*|fn\..*)$`)
 
 // Module counts the instructions of LLVM IR that are of kernels.
@@ -152,6 +156,21 @@ func (p *places) Module(m *lir.Module) {
 	}
 }
 
+// device counts the instructions of kernels for devices, each of which is a line of its text.
+func (p *places) device(text string) {
+	name := ""
+	for line := range strings.Lines(text) {
+		if m := defined.FindStringSubmatch(line); m != nil {
+			name = m[1]
+		}
+		if line[0] == '\t' && ownCode.MatchString(name) {
+			p.has("device", strings.TrimSpace(line), name, strings.Contains(line, "!dbg "))
+		}
+	}
+}
+
+var defined = regexp.MustCompile(`^define .*@([^ (]*)\(`)
+
 // bodyCall is the one instruction of a kernel that has no place: the call by which its body is inlined in it.
 const bodyCall = "the call of a body"
 
@@ -167,8 +186,8 @@ func placed(x any) bool {
 }
 
 // TestPlaces: all operations of tensor IR, after each pass, all scalars of kernels, all steps of plans and all
-// instructions of kernels in LLVM IR know where in the source they come from, and what is of the library knows who
-// called it.
+// instructions of kernels in LLVM IR, for processors and for devices, know where in the source they come from, and what
+// is of the library knows who called it.
 func TestPlaces(t *testing.T) {
 	p := &places{all: map[string]int{}, none: map[string]int{}, seen: map[string]string{}}
 	const parts = 12
@@ -206,7 +225,7 @@ func TestPlaces(t *testing.T) {
 			}
 		})
 	}
-	for _, stage := range []string{"irgen", "inline", "fuse", "kernels", "steps", "llvm"} {
+	for _, stage := range []string{"irgen", "inline", "fuse", "kernels", "steps", "llvm", "device"} {
 		if p.all[stage] == 0 {
 			t.Errorf("%s: nothing was counted", stage)
 		}
@@ -262,5 +281,15 @@ func (p *places) program(t *testing.T, path, text string, bind map[string]int64)
 			Machine: target.MachineOf(codegen.Target{CPU: "znver4", Triple: "x86_64-linux-gnu"})}); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
+		onDevice := pipeline.New(src, pipeline.Options{Target: codegen.Target{Kind: backend.GPU}})
+		if km, err = onDevice.Kernels(f.Name, bind, nil); err != nil {
+			continue
+		}
+		var unsupported *codegen.Unsupported
+		text, _, err := gpu.Generate(km, gpu.DefaultArch, true)
+		if err != nil && !errors.As(err, &unsupported) {
+			t.Errorf("%s for a device: %v", path, err)
+		}
+		p.device(text)
 	}
 }
