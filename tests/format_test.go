@@ -57,17 +57,19 @@ func TestFormatted(t *testing.T) {
 // programBlock is a program in a document.
 var programBlock = regexp.MustCompile("(?ms)^```heal\n(.*?)^```")
 
-// TestFormattedDocuments: the programs in the documents are written as `healc fmt` prints them. The pages of errors
-// show slips as they are made.
+// unformatted are documents with a program that is not as `healc fmt` prints it, and why.
+var unformatted = map[string]string{"E0502.md": "a product of 33 extents, which no one writes, takes as many lines"}
+
+// TestFormattedDocuments: the programs in the documents are written as `healc fmt` prints them.
 func TestFormattedDocuments(t *testing.T) {
 	n := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "errors" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
 			return filepath.SkipDir
-		case filepath.Ext(path) != ".md":
+		case filepath.Ext(path) != ".md" || unformatted[d.Name()] != "":
 			return nil
 		}
 		text, err := os.ReadFile(path)

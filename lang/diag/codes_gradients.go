@@ -45,8 +45,8 @@ var CodeGradientRule = define(Entry{
 		"the type of the result, and gives the weighted derivative by every parameter that holds floats, a tuple " +
 		"where there is more than one. " +
 		"`f` gives floats, and no parameter of it mixes floats with something else.",
-	Example: "fn f(x: f32[3], y: f32) -> f32[3] =\n    custom_vjp(|x, y| x * y, |x, y, c| c * y)(x, y)\n",
-	Fixed:   "fn f(x: f32[3], y: f32) -> f32[3] =\n    custom_vjp(|x, y| x * y, |x, y, c| (c * y, sum(c * x)))(x, y)\n",
+	Example: "fn f(x: f32[3], y: f32) -> f32[3] = custom_vjp(|x, y| x * y, |x, y, c| c * y)(x, y)\n",
+	Fixed:   "fn f(x: f32[3], y: f32) -> f32[3] = custom_vjp(|x, y| x * y, |x, y, c| (c * y, sum(c * x)))(x, y)\n",
 })
 
 // CodeRuleCaptures: the gradient by a captured value would be lost.
@@ -56,7 +56,7 @@ var CodeRuleCaptures = define(Entry{
 	Text: "The rule of `custom_vjp(f, rule)` gives the gradient by the parameters of `f`, and none by what `f` reads " +
 		"around it: that part of the gradient " +
 		"would silently be 0. Make the value a parameter, or say with `stop_gradient` that it is meant as a constant.",
-	Example: "fn g(x: f32, w: f32) -> (f32, f32) =\n    grad(|x, w| custom_vjp(|x| x * w, |x, c| c * w)(x))(x, w)\n",
+	Example: "fn g(x: f32, w: f32) -> (f32, f32) = grad(|x, w| custom_vjp(|x| x * w, |x, c| c * w)(x))(x, w)\n",
 	Fixed: "fn g(x: f32, w: f32) -> (f32, f32) =\n" +
 		"    grad(|x, w| custom_vjp(|x, w| x * w, |x, w, c| (c * w, c * x))(x, w))(x, w)\n",
 })

@@ -20,8 +20,15 @@ var CodeCoverage = define(Entry{
 	Text: "Every value of the type has to reach an arm. An arm with a guard (`n if n > 3`) may be passed over, so it " +
 		"covers nothing. " +
 		"The pattern `_`, or a name, covers all that is left.",
-	Example: "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20 }\n",
-	Fixed:   "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20, _ => 0 }\n",
+	Example: "fn f(n: i32) -> i32 = match n {\n" +
+		"    0 => 10,\n" +
+		"    1 => 20,\n" +
+		"}\n",
+	Fixed: "fn f(n: i32) -> i32 = match n {\n" +
+		"    0 => 10,\n" +
+		"    1 => 20,\n" +
+		"    _ => 0,\n" +
+		"}\n",
 })
 
 // CodePlace: tensors that are in different places meet.
@@ -74,8 +81,18 @@ var CodeCapture = define(Entry{
 	Text: "The function of `tabulate`, of a fold or of a loop is evaluated in any order, or many times at once, so " +
 		"it changes only " +
 		"variables of its own and leaves nothing but itself. What a loop changes is its state.",
-	Example: "fn f() -> i32[4] = {\n    let mut n = 0;\n    tabulate(4, |i| { n += i; n })\n}\n",
-	Fixed:   "fn f() -> i32[4] = tabulate(4, |i| { let mut n = 0; n += i; n })\n",
+	Example: "fn f() -> i32[4] = {\n" +
+		"    let mut n = 0;\n" +
+		"    tabulate(4, |i| {\n" +
+		"        n += i;\n" +
+		"        n\n" +
+		"    })\n" +
+		"}\n",
+	Fixed: "fn f() -> i32[4] = tabulate(4, |i| {\n" +
+		"    let mut n = 0;\n" +
+		"    n += i;\n" +
+		"    n\n" +
+		"})\n",
 })
 
 // CodeUnreachable: code that never runs.
@@ -85,7 +102,12 @@ var CodeUnreachable = define(Entry{
 	Text: "After a `return` nothing of its block runs; an arm of a `match` is never taken when those before it " +
 		"cover its pattern.",
 	Example: "fn f(n: i32) -> i32 = {\n    return n;\n    n + 1\n}\n",
-	Fixed:   "fn f(n: i32) -> i32 = {\n    if n > 3 { return n; }\n    n + 1\n}\n",
+	Fixed: "fn f(n: i32) -> i32 = {\n" +
+		"    if n > 3 {\n" +
+		"        return n;\n" +
+		"    };\n" +
+		"    n + 1\n" +
+		"}\n",
 })
 
 // CodeMutArgument: the argument of a &mut parameter is no variable.
@@ -95,7 +117,21 @@ var CodeMutArgument = define(Entry{
 	Text: "A `&mut` parameter is changed, so its argument is the name of a `let mut` or of another `&mut` parameter, " +
 		"each given once " +
 		"in a call.",
-	Example: "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    bump(y);\n    y\n}\n",
-	Fixed: "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    let mut z = y;\n" +
-		"    bump(z);\n    z\n}\n",
+	Example: "fn bump(x: &mut f32[3]) = {\n" +
+		"    x += 1.0;\n" +
+		"}\n" +
+		"\n" +
+		"fn f(y: f32[3]) -> f32[3] = {\n" +
+		"    bump(y);\n" +
+		"    y\n" +
+		"}\n",
+	Fixed: "fn bump(x: &mut f32[3]) = {\n" +
+		"    x += 1.0;\n" +
+		"}\n" +
+		"\n" +
+		"fn f(y: f32[3]) -> f32[3] = {\n" +
+		"    let mut z = y;\n" +
+		"    bump(z);\n" +
+		"    z\n" +
+		"}\n",
 })

@@ -19,5 +19,5 @@ var CodeTooBig = define(Entry{
 	Text: "A tensor has at most 64 axes, a tuple at most 256 values in all, and a shape expression at most 256 " +
 		"terms of at most 32 factors.",
 	Example: "fn f[N](x: f32[N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N*N]) -> i32 = 0\n",
-	Fixed:   "fn f[N](x: f32[N*N*N]) -> i32 = 0\n",
+	Fixed:   "fn f[N](x: f32[N * N * N]) -> i32 = 0\n",
 })

@@ -32,7 +32,16 @@ func blocks(t *testing.T, name string) []block {
 	}
 	var out []block
 	open := false
+	before, list := "", false
 	for i, line := range strings.SplitAfter(string(text), "\n") {
+		// Indented text after an empty line is a block of code, where it is not in an entry of a list.
+		if !open && strings.HasPrefix(line, "    ") && before == "" && !list {
+			out = append(out, block{line: i + 1, lang: "indented"})
+		}
+		before = strings.TrimSpace(line)
+		if before != "" && line[0] != ' ' {
+			list = strings.HasPrefix(line, "- ") || orderedEntry.MatchString(line)
+		}
 		lang, fence := strings.CutPrefix(strings.TrimRight(line, "\n"), "```")
 		switch {
 		case fence && open:
@@ -46,6 +55,9 @@ func blocks(t *testing.T, name string) []block {
 	}
 	return out
 }
+
+// orderedEntry is the start of an entry of a numbered list.
+var orderedEntry = regexp.MustCompile(`^[0-9]+\. `)
 
 // file is the name that a program gives itself in its first line, `# file: NAME`; sessions after it find it
 // under that name.
@@ -74,8 +86,8 @@ func documents(t *testing.T) []string {
 }
 
 // TestDocuments runs every block of the documents for users: sessions at a terminal (console), programs
-// (heal), commands of the Makefile (sh), Go code (go) and what Python runs (python). Sessions of the README
-// run every day, and of half of the others.
+// (heal), commands that take long or need something (sh), Go code (go) and what Python runs (python). Sessions of the
+// README run every day, and of half of the others. Formulas (text) are no code.
 func TestDocuments(t *testing.T) {
 	day := sample.Today(t)
 	for i, name := range documents(t) {
@@ -96,6 +108,14 @@ func TestDocuments(t *testing.T) {
 					checkGo(t, name, b)
 				case "python":
 					checkPython(t, name, b)
+				case "text":
+					if !formulas[name] {
+						t.Errorf("%s:%d: text is for formulas, and the page is not among those with some", name, b.line)
+					}
+				case "indented":
+					if !strings.HasPrefix(name, "docs/errors/") { // what healc says of the program above
+						t.Errorf("%s:%d: a block without fences is run by no test", name, b.line)
+					}
 				default:
 					t.Errorf("%s:%d: a block of %q is run by no test", name, b.line, b.lang)
 				}
@@ -106,6 +126,9 @@ func TestDocuments(t *testing.T) {
 		})
 	}
 }
+
+// formulas are the pages that have blocks of formulas.
+var formulas = map[string]bool{"docs/modular-theory.md": true}
 
 // checkProgram requires a program to be right, or to have the error that its first line names.
 func checkProgram(t *testing.T, name string, b block) {
@@ -161,51 +184,90 @@ func TestFunctionLists(t *testing.T) {
 // setting is a variable before a command.
 var setting = regexp.MustCompile(`^[A-Z_]+=("[^"]*"|\S*) `)
 
-// checkTargets requires the Makefile to have the targets, the scripts to be there, and the folders of packages that
-// they and `go test` name.
+// checkTargets looks at commands that take too long to be run, or need what is not here: the Makefile has the
+// targets, the scripts and the packages are there, and healc has the command and the flags. What perf, gdb and scripts
+// of others do is not looked at.
 func checkTargets(t *testing.T, name string, b block) {
 	makefile, err := os.ReadFile(filepath.Join(root(t), "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(b.text) {
-		command := line
+	isThere := func(parts ...string) bool {
+		_, err := os.Stat(filepath.Join(append([]string{root(t)}, parts...)...))
+		return err == nil
+	}
+	folder := "."
+	for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", " ")) {
+		command, _, _ := strings.Cut(line, " # ")
+		if in, ok := strings.CutPrefix(command, "cd "); ok {
+			folder, command, _ = strings.Cut(strings.TrimSpace(in), " && ")
+			if !isThere(folder) {
+				t.Errorf("%s:%d: there is no folder %s", name, b.line, folder)
+			}
+		}
 		for setting.MatchString(command) {
 			command = setting.ReplaceAllString(command, "")
 		}
 		words := strings.Fields(command)
+		if len(words) == 0 {
+			continue
+		}
 		ok := false
-		switch {
-		case len(words) > 1 && words[0] == "make":
+		switch tool := words[0]; {
+		case tool == "make" && len(words) > 1:
 			ok = strings.Contains(string(makefile), "\n"+words[1]+":")
-		case len(words) > 2 && (words[0] == "go" && words[1] == "test" || strings.HasSuffix(words[0], ".sh")):
-			if words[0] != "go" {
-				if _, err := os.Stat(filepath.Join(root(t), words[0])); err != nil {
-					break
-				}
-			}
+		case tool == "go" && len(words) > 2 && (words[1] == "test" || words[1] == "run"):
 			for _, w := range words {
-				if strings.HasPrefix(w, "./") {
-					_, err := os.Stat(filepath.Join(root(t), w))
-					ok = err == nil
-				}
+				ok = ok || w == "." && isThere(folder, "go.mod") || strings.HasPrefix(w, "./") && isThere(folder, w)
 			}
+		case strings.HasPrefix(tool, "FOLDER/"): // of a benchmark that is not in this repository
+			ok = true
+		case strings.HasSuffix(tool, ".sh"):
+			ok = isThere(folder, tool)
+			for _, w := range words {
+				ok = ok && (!strings.HasPrefix(w, "./") || isThere(folder, w))
+			}
+		case tool == "perf" || tool == "gdb":
+			ok = true
+		}
+		if _, call, found := strings.Cut(" "+command, " healc "); found {
+			ok = hasFlags(t, name, b, strings.Fields(call))
 		}
 		if !ok {
-			t.Errorf("%s:%d: neither a target of the Makefile nor a test of a package: %s", name, b.line, line)
+			t.Errorf("%s:%d: no target of the Makefile, script, package or command of healc: %s", name, b.line, line)
 		}
 	}
 }
 
-// checkGo requires the code to stand in api_test.go, which is compiled and run.
+// hasFlags requires of a call of healc that it has the command and its flags.
+func hasFlags(t *testing.T, name string, b block, words []string) bool {
+	help, err := exec.Command("healc", words[0], "--help").Output()
+	if err != nil {
+		return false
+	}
+	for _, w := range words[1:] {
+		flag, _, _ := strings.Cut(w, "=")
+		if strings.HasPrefix(flag, "-") && !regexp.MustCompile(`(?m)[ ,]`+flag+`\b`).Match(help) {
+			t.Errorf("%s:%d: healc %s has no flag %s", name, b.line, words[0], flag)
+		}
+	}
+	return true
+}
+
+// checkGo requires the code to stand in api_test.go, which is compiled and run; what is about Lattigo, in the example
+// of the module with that name.
 func checkGo(t *testing.T, name string, b block) {
-	source, err := os.ReadFile("api_test.go")
+	where := "api_test.go"
+	if strings.Contains(b.text, "lattigo.") {
+		where = "../../examples/lattigo/example_test.go"
+	}
+	source, err := os.ReadFile(where)
 	if err != nil {
 		t.Fatal(err)
 	}
 	code := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimRight(b.text, "\n"), "\t")
 	if !strings.Contains(string(source), code) {
-		t.Errorf("%s:%d: the Go code is not in tests/cli/api_test.go", name, b.line)
+		t.Errorf("%s:%d: the Go code is not in %s", name, b.line, where)
 	}
 }
 
