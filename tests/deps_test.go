@@ -166,7 +166,8 @@ var imports = []struct{ pkg, may string }{
 		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +
 		"passes passes/bufferize passes/checkpoint passes/shard codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime runtime/abi runtime/jitinfo " +
-		"internal/backend internal/cache internal/gradient internal/identity internal/modules internal/residency internal/testhook"},
+		"internal/backend internal/cache internal/gradient internal/identity internal/modules internal/residency " +
+		"internal/testhook"},
 	{"internal/engine",
 		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel " +
 			"passes/shard codegen runtime runtime/checkpoint runtime/cluster runtime/collective runtime/exchange " +

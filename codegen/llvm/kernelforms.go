@@ -74,9 +74,10 @@ var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Direct
 			}}
 		}
 		t, _ := m.code(k).RowStagingOf(k, d)
-		return &written{types: t.Kernel.Types, source: t.Kernel.Source, write: func(g *emit.Func, begin, end value.Value) {
+		write := func(g *emit.Func, begin, end value.Value) {
 			transpose.StagedRowLoops(g, t, d, begin, end, func() { plainLoops(g, k, begin, end) })
-		}}
+		}
+		return &written{types: t.Kernel.Types, source: t.Kernel.Source, write: write}
 	},
 	"": func(_ *program, k *kernel.Kernel, _ *kernel.Directive) *written {
 		return &written{write: func(g *emit.Func, begin, end value.Value) { plainLoops(g, k, begin, end) }}

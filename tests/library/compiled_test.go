@@ -43,7 +43,8 @@ func TestCompiledProcessor(t *testing.T) {
 		code := compiled(t, &abi.Bundle{Levels: []string{"another"}, CPU: "another", Needs: level})
 		_, err := code.Call(context.Background(), "f")
 		into := code.CallInto(context.Background(), "f", nil)
-		if err == nil || into == nil || errors.Is(err, errors.ErrUnsupported) != errors.Is(into, errors.ErrUnsupported) {
+		one, other := errors.Is(err, errors.ErrUnsupported), errors.Is(into, errors.ErrUnsupported)
+		if err == nil || into == nil || one != other {
 			t.Errorf("%s: %v, %v", level, err, into)
 		}
 		if errors.Is(err, errors.ErrUnsupported) {

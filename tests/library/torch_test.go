@@ -178,7 +178,8 @@ func TestTorchUnsupported(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = m.AddDerivatives(l, whole)
-	if e := (*codegen.Unsupported)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), "called as `f_vjp` is there") {
+	const want = "called as `f_vjp` is there"
+	if e := (*codegen.Unsupported)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 		t.Errorf("f and f_vjp: %v", err)
 	}
 }

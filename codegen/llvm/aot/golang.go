@@ -218,7 +218,8 @@ func goForm(e *Entry, name string, into bool) string {
 	}
 	var b strings.Builder
 	if base, ok := strings.CutSuffix(name, names.Into); ok && len(placeParams) > 0 {
-		fmt.Fprintf(&b, "// %s is %s with its tensors written into those that are given, of the same types and shapes.\n"+
+		fmt.Fprintf(&b, "// %s is %s with its tensors written into those that are given, of the same types and "+
+			"shapes.\n"+
 			"// A second call with the same shapes allocates nothing. After an error their contents are undefined.\n",
 			name, base)
 	} else {
