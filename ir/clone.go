@@ -14,7 +14,7 @@ import (
 // changes: they are never altered in place.
 //
 // With a Call, the code is a function's that is put in the place of it: the spans of what is copied say so
-// (diag.Span.Caller).
+// (diag.Span.Caller, diag.Span.Call).
 type Cloner struct {
 	Values map[*Value]*Value
 	Dims   map[string]types.Dim
@@ -27,6 +27,9 @@ type Cloner struct {
 func (c *Cloner) span(s diag.Span) diag.Span {
 	if c.Call == nil {
 		return s
+	}
+	if s.Call == nil {
+		s.Call = c.Call
 	}
 	inner := s.Caller
 	if s = s.CalledAt(c.Call); inner == nil {

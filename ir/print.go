@@ -47,6 +47,8 @@ import (
 type PrintOptions struct {
 	Loc bool // the source position of each operation, as a comment
 
+	Lines *diag.Lines // what is printed to, where it is to know the places of lines; else nil
+
 	// note gives comment lines to print under an operation or function; the verifier's errors.
 	note func(at any) []string
 }
@@ -103,7 +105,16 @@ type printer struct {
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
 
+// place says which source the line comes from that begins now.
+func (p *printer) place(at diag.Span) {
+	if p.opts.Lines != nil {
+		_ = p.w.Flush() // the writer keeps its error
+		p.opts.Lines.Place(at)
+	}
+}
+
 func (p *printer) fn(f *Func) {
+	p.place(f.Span)
 	p.names, p.visible, p.open, p.next = map[*Value]string{}, map[string]bool{}, map[*Block]bool{}, 0
 	if f.Public {
 		p.printf("pub ")
@@ -190,6 +201,7 @@ func (p *printer) block(b *Block, indent, end string) {
 }
 
 func (p *printer) op(op *Op, indent string) {
+	p.place(op.Span)
 	p.printf("%s", indent)
 	for i, v := range op.Results {
 		if i > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"healc/ir"
+	"healc/lang/diag"
 	"healc/passes/fusion"
 )
 
@@ -38,8 +39,15 @@ type Options struct {
 	VerifyEach    bool     // verify the module before the first pass and after each one
 	Remarks       []string // passes whose remarks to print; "all" for every one
 	Dump          *Dump    // where to write the module after passes, or nil
+	Watch         *Watch   // is told what the passes do; nil for nobody
 	Out           io.Writer
 	Kept          func(fusion.Kept) // hears what fusion leaves in memory, and why; or nil
+}
+
+// A Watch is told what passes do, as data.
+type Watch struct {
+	After  func(pass string, m *ir.Module)              // the module after each pass, "" before the first
+	Remark func(pass, text string, places ...diag.Span) // a decision, and where what it mentions comes from
 }
 
 // An UnknownPassError says that a name in the options is no pass of the pipeline, or cannot be disabled.
@@ -72,6 +80,9 @@ func Run(m *ir.Module, pipeline []Pass, opts Options) error {
 		}
 	}
 	r := &run{m: m, opts: opts}
+	if opts.Watch != nil {
+		opts.Watch.After("", m)
+	}
 	for _, p := range pipeline {
 		if slices.Contains(opts.Disable, p.Name) {
 			continue
@@ -153,6 +164,9 @@ func (r *run) pass(p Pass) error {
 			return &BugError{Pass: p.Name, Cause: err.Error(), IR: before}
 		}
 	}
+	if r.opts.Watch != nil {
+		r.opts.Watch.After(p.Name, r.m)
+	}
 	if !print && !dump {
 		return nil
 	}
@@ -179,6 +193,15 @@ func (r *run) guarded(p Pass) (err error) {
 			if k, ok := a.(fusion.Kept); ok && r.opts.Kept != nil {
 				r.opts.Kept(k)
 			}
+		}
+		if w := r.opts.Watch; w != nil {
+			var places []diag.Span
+			for _, a := range args {
+				if a, ok := a.(interface{ Place() diag.Span }); ok {
+					places = append(places, a.Place())
+				}
+			}
+			w.Remark(p.Name, fmt.Sprintf(format, args...), places...)
 		}
 	}
 	defer func() {

@@ -96,7 +96,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/schedule", "codegen/target/profile lang/types ir ir/scalar ir/kernel ir/kernel/analysis " +
 		"ir/kernel/transform codegen/target"},
 	{"codegen/llvm/build", "lang/types"},
-	{"codegen/llvm/emit", codeIR + "codegen/target codegen/llvm/build"},
+	{"codegen/llvm/emit", codeIR + "lang/diag codegen/target codegen/llvm/build"},
 	{"codegen/llvm/loops", codeIR + "ir/kernel/transform codegen/llvm/build codegen/llvm/emit"},
 	{"codegen/llvm/reduce",
 		codeIR + "ir ir/kernel/transform codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},

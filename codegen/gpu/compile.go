@@ -41,6 +41,8 @@ type Options struct {
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 
+	Places *kernel.Places // numbers what the lines of the code stand for, as in llvm.Options
+
 	Observer llvm.Observer // is told of blocks and peepholes, and not of the module; nil for nobody
 }
 
@@ -71,7 +73,8 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	if opts.Profile != nil {
 		tune = &opts.Profile.GPU
 	}
-	m, err := generate(km, arch, tune, !t.NoLines, opts.Observer)
+	m, err := generate(km, arch, tune, device.Lines{None: t.NoLines && opts.Places == nil, Places: opts.Places},
+		opts.Observer)
 	if err != nil {
 		return nil, err
 	}
@@ -177,14 +180,24 @@ func tooOld(version string) bool {
 // Generate returns the LLVM IR text of a kernel module for a processor, and how its kernels are launched; Arch is left
 // to the caller. lines says that the code has the lines of the source. The same module gives the same text.
 func Generate(km *kernel.Module, arch string, lines bool) (string, *abi.Device, error) {
-	m, err := generate(km, arch, tuning(arch), lines, nil)
+	m, err := generate(km, arch, tuning(arch), device.Lines{None: !lines}, nil)
 	if err != nil {
 		return "", nil, err
 	}
 	return m.code.String(), m.device, nil
 }
 
-func generate(km *kernel.Module, arch string, tune *profile.GPU, lines bool, observer llvm.Observer) (*module, error) {
+// GenerateWith is Generate for code whose lines are numbers of places.
+func GenerateWith(km *kernel.Module, arch string, places *kernel.Places) (string, error) {
+	m, err := generate(km, arch, tuning(arch), device.Lines{Places: places}, nil)
+	if err != nil {
+		return "", err
+	}
+	return m.code.String(), nil
+}
+
+func generate(km *kernel.Module, arch string, tune *profile.GPU, lines device.Lines, observer llvm.Observer) (
+	*module, error) {
 	km = decided(km)
 	m := &module{km: km, tune: tune, mma: hasMMA(arch), code: device.NewDeviceModule(km, Triple, lines, observer),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}

@@ -57,6 +57,9 @@ type Options struct {
 	// Lines says of each instruction which line of the source it is for, in a line table. The code is the same.
 	Lines bool
 
+	// Places gives the code lines that are numbers of places in the source; nil: it has no lines.
+	Places *kernel.Places
+
 	// Shared has functions that the kernels of several modules for one processor call; nil: each module has its own.
 	Shared *Shared
 }
@@ -82,7 +85,8 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	if m.Prefix = opts.Prefix; opts.Effort != Full {
 		m.Peepholes = emit.BriefPeepholes
 	}
-	m.Observer, m.Lined = opts.Observer, opts.Lines
+	m.Observer, m.Lined = opts.Observer, opts.Lines || opts.Places != nil
+	m.Places = opts.Places
 	if opts.Shared != nil {
 		m.Shared = opts.Shared
 	}
@@ -179,7 +183,7 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 		if form.types != nil {
 			source = form.source
 		}
-		g.Lined = m.FunctionLines(m.Prefix+k.Name, source)
+		g.Lined = m.FunctionLines(m.Prefix+k.Name, source, k.Product())
 	}
 	g.Params = k.Params
 	g.Schedule = m.schedules[k.Name].Directives

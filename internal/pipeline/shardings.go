@@ -25,10 +25,11 @@ func checkShardings(m *ir.Module) error {
 			return
 		}
 		for _, d := range found.Items {
-			if !told[d.Primary.Span] { // once, with the extents of a caller where it has some
+			at := d.Primary.Span.Place()
+			if !told[at] { // once, with the extents of a caller where it has some
 				list.Items = append(list.Items, d)
 			}
-			told[d.Primary.Span] = true
+			told[at] = true
 		}
 	}
 	calls := passes.NewCallGraph(m)

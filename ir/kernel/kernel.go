@@ -35,22 +35,25 @@ type Kernel struct {
 	Types  []types.DType // of every Ref
 	Source Source        // of every Ref; not part of the text form
 	Body   *Block
-	Notes  []string // what was fused into it, for `healc explain`
+	Notes  []Note // what was fused into it, in order
 
 	Contract *Contract // that it is a matrix product, see Note [Contracts]; nil: it is none, or nobody has looked
 	Schedule *Schedule // how it is written for one target, see Note [Schedules]; nil: not decided
 }
 
-// Source is where in the source the operations stand that scalars are part of, by Ref. It may end before the scalars
-// do.
-type Source []diag.Span
+// Note is an operation that was fused into a kernel.
+type Note struct {
+	Op    string
+	Where string    // its line, for people, as "line 3"; "" when it is not known
+	At    diag.Span // not part of the text form
+}
 
-// At is where r comes from, an invalid span when that is not known.
-func (s Source) At(r Ref) diag.Span {
-	if r < 0 || int(r) >= len(s) {
-		return diag.Span{}
+// String is the operation with its line.
+func (n Note) String() string {
+	if n.Where == "" {
+		return n.Op
 	}
-	return s[r]
+	return n.Op + " (" + n.Where + ")"
 }
 
 // NewRef adds a scalar, whose place is that of another one.
@@ -59,20 +62,6 @@ func (k *Kernel) NewRef(t types.DType, like Ref) Ref {
 	k.Source = append(k.Source, make(Source, len(k.Types)-len(k.Source))...)
 	k.Types, k.Source = append(k.Types, t), append(k.Source, at)
 	return Ref(len(k.Types) - 1)
-}
-
-// SiteAt is the place of a span; Kind and Op are left to fill in.
-func SiteAt(at diag.Span) abi.Site {
-	if !at.Valid() {
-		return abi.Site{}
-	}
-	pos := at.Pos()
-	s := abi.Site{File: pos.File, Line: pos.Line, Col: pos.Col, Text: at.File.Line(pos.Line)}
-	if at.Caller != nil {
-		caller := SiteAt(*at.Caller)
-		s.Caller = &caller
-	}
-	return s
 }
 
 // Func is a scalar function that recurses. Its parameters are Refs 0 to len(Params)-1. A call that is

@@ -132,7 +132,7 @@ func (p *parser) kernel() *Kernel {
 		contract = p.contract()
 	}
 	for p.AcceptWord("note") {
-		k.Notes = append(k.Notes, p.Str())
+		k.Notes = append(k.Notes, Note{Op: p.Str()})
 	}
 	var vals []Ref
 	if k.Body, vals = p.stmts(""); len(vals) > 0 {

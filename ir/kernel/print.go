@@ -9,6 +9,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -91,7 +92,7 @@ func Print(w io.Writer, m *Module) error {
 	}
 	if m.Plan != nil {
 		p.printf("\n")
-		printPlan(bw, m.Plan)
+		PrintPlan(bw, m.Plan, nil)
 	}
 	return bw.Flush()
 }
@@ -118,6 +119,26 @@ type printer struct {
 	names map[Ref]int
 	buffs []Param
 	note  func(at any) []string // comment lines to print under a statement, kernel or function
+
+	lines  *diag.Lines // what is printed to, where it is to know the places of lines; else nil
+	source Source
+}
+
+// Lines is the text of k by lines, with their places.
+func (k *Kernel) Lines() []diag.Placed {
+	var l diag.Lines
+	bw := bufio.NewWriter(&l)
+	(&printer{w: bw, lines: &l, source: k.Source}).kernel(k)
+	_ = bw.Flush() // diag.Lines never fails
+	return l.List
+}
+
+// place says which source the line comes from that begins now.
+func (p *printer) place(at diag.Span) {
+	if p.lines != nil {
+		_ = p.w.Flush()
+		p.lines.Place(at)
+	}
 }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
@@ -177,7 +198,8 @@ func (p *printer) kernel(k *Kernel) {
 		p.notes(k.Contract, "  ")
 	}
 	for _, n := range k.Notes {
-		p.printf("  note %s\n", strconv.Quote(n))
+		p.place(n.At)
+		p.printf("  note %s\n", strconv.Quote(n.String()))
 	}
 	p.block(k.Body, "  ")
 	if k.Schedule != nil {
@@ -271,6 +293,7 @@ func (p *printer) block(b *Block, indent string) {
 		return
 	}
 	for _, s := range b.Stmts {
+		p.place(p.source.Of(s))
 		p.printf("%s", indent)
 		p.stmt(s, indent)
 		p.notes(s, indent)

@@ -11,15 +11,17 @@ import (
 	"healc/runtime/abi"
 )
 
-// printPlan writes the plan as comments for people: the buffers with their lives, and the steps in order.
+// PrintPlan writes the plan as comments for people: the buffers with their lives, and the steps in order.
 //
 //	// plan "f"
 //	//   buffer 0: input f32[N]
 //	//   buffer 1: temp f32[N], alive 0..2
 //	//   0: launch @k0(0, 1) over N
 //	//   return 1
-func printPlan(w io.Writer, prog *abi.Program) {
-	pp := &planPrinter{w: w}
+//
+// each, which may be nil, is told of the step whose lines come next.
+func PrintPlan(w io.Writer, prog *abi.Program, each func(s *abi.Step)) {
+	pp := &planPrinter{w: w, each: each}
 	for i, f := range prog.Funcs {
 		if i > 0 {
 			pp.line("")
@@ -30,6 +32,7 @@ func printPlan(w io.Writer, prog *abi.Program) {
 
 type planPrinter struct {
 	w    io.Writer
+	each func(s *abi.Step)
 	next int // number of the next step, counted in pre-order as in abi.Buffer.First
 }
 
@@ -65,7 +68,11 @@ func (pp *planPrinter) fn(f *abi.Function) {
 }
 
 func (pp *planPrinter) steps(steps []abi.Step, indent string) {
-	for _, s := range steps {
+	for i := range steps {
+		s := &steps[i]
+		if pp.each != nil {
+			pp.each(s)
+		}
 		head := fmt.Sprintf("%s%d: ", indent, pp.next)
 		pp.next++
 		switch {

@@ -173,7 +173,7 @@ func (l *List) Sort() {
 	})
 	var out []*Diagnostic
 	for _, d := range l.Items {
-		if n := len(out); n > 0 && out[n-1].Code == d.Code && out[n-1].Primary.Span == d.Primary.Span &&
+		if n := len(out); n > 0 && out[n-1].Code == d.Code && out[n-1].Primary.Span.Place() == d.Primary.Span.Place() &&
 			out[n-1].Message == d.Message {
 			continue
 		}

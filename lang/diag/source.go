@@ -68,6 +68,15 @@ type Span struct {
 	// Caller is the call in another file in whose place this code stands now, nil for none; see CalledAt. A mistake in
 	// what a program asks of a library shows in the library, and is to be looked for at the call.
 	Caller *Span
+	// Call is the call in whose place this code stands now, in any file, nil for none; it has a Call itself where it
+	// stood in a function that was put in the place of another call.
+	Call *Span
+}
+
+// Place is the span without the calls in its own file: two of one place in a file are equal.
+func (s Span) Place() Span {
+	s.Call = nil
+	return s
 }
 
 // CalledAt is the span of code that was put in the place of call. A call from the same file is left out, for what
@@ -108,7 +117,8 @@ func (s Span) To(e Span) Span {
 	if e.File != s.File || e.End < s.Start {
 		return s
 	}
-	return Span{s.File, s.Start, max(s.End, e.End), s.Caller}
+	s.End = max(s.End, e.End)
+	return s
 }
 
 // Text returns the source the span covers.

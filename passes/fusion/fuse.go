@@ -246,7 +246,7 @@ func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
 	}
 	e.out = append(e.out, op)
 	for _, r := range g.roots[1:] {
-		p.remark("kernel of %s also writes %s", p.name(g.roots[0].Results[0]), p.name(r.Results[0]))
+		p.remark("kernel of %s also writes %s", p.mention(g.roots[0].Results[0]), p.mention(r.Results[0]))
 	}
 	roots := map[*ir.Op]bool{}
 	for _, r := range g.roots {
@@ -260,7 +260,7 @@ func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
 		if op.Results[0].Type.Shape.Equal(results[0].Type.Shape) {
 			why = "same iteration space"
 		}
-		p.remark("fused %s into %s: %s", p.name(op.Results[0]), p.name(results[0]), why)
+		p.remark("fused %s into %s: %s", p.mention(op.Results[0]), p.mention(results[0]), why)
 	}
 	return nil
 }

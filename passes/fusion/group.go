@@ -60,7 +60,7 @@ func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 			g.loops = g.loops || loops(in)
 		})
 		if h, why := p.join(all, of, g); h != nil {
-			p.remark("fused %s into %s: %s", p.name(op.Results[0]), p.name(h.roots[0].Results[0]), why)
+			p.remark("fused %s into %s: %s", p.mention(op.Results[0]), p.mention(h.roots[0].Results[0]), why)
 			h.merge(g)
 			g = h
 		} else {
@@ -181,7 +181,7 @@ func (p *planner) bridge(all []*group, of map[*ir.Op]*group) []*group {
 			if why == "" || !p.legal(h, g, of, 0) || !p.legal(g, h, of, 0) {
 				continue
 			}
-			p.remark("fused %s into %s: %s", p.name(g.roots[0].Results[0]), p.name(h.roots[0].Results[0]), why)
+			p.remark("fused %s into %s: %s", p.mention(g.roots[0].Results[0]), p.mention(h.roots[0].Results[0]), why)
 			h.merge(g)
 			for _, r := range g.roots {
 				of[r] = h

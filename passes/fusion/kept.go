@@ -25,3 +25,6 @@ func (k Kept) Where() string {
 
 // String is the remark.
 func (k Kept) String() string { return fmt.Sprintf("kept %s (%s): %s", k.Value, k.Where(), k.Why) }
+
+// Place is where the value is computed.
+func (k Kept) Place() diag.Span { return k.Span }

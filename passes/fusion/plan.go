@@ -7,6 +7,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/ops"
+	"healc/lang/diag"
 	"healc/lang/types"
 )
 
@@ -635,6 +636,17 @@ func (p *planner) workGiven(mat map[*ir.Op]bool) map[*ir.Op]float64 {
 	}
 	return out
 }
+
+// A mention is the name of a value in a remark, which knows where it comes from.
+type mention struct {
+	name string
+	at   diag.Span
+}
+
+func (m mention) String() string   { return m.name }
+func (m mention) Place() diag.Span { return m.at }
+
+func (p *planner) mention(v *ir.Value) mention { return mention{p.name(v), v.Def.Span} }
 
 func (p *planner) name(v *ir.Value) string {
 	if n, ok := p.names[v]; ok {

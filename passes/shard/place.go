@@ -128,6 +128,7 @@ func (p *placement) fail(op *ir.Op, help, format string, args ...any) {
 }
 
 func (p *placement) failAt(at diag.Span, help, format string, args ...any) {
+	at = at.Place()
 	if p.mute || p.told[at] {
 		return
 	}

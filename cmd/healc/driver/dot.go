@@ -135,7 +135,7 @@ func (g *graph) launch(l *abi.Launch, indent string) {
 	k := g.kernels[l.Kernel]
 	label := l.Kernel + "\nover " + kernel.FormatExtent(l.Outer)
 	for _, n := range k.Notes {
-		label += "\n" + n
+		label += "\n" + n.String()
 	}
 	var in, out []int
 	for i, b := range l.Args {

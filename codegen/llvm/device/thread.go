@@ -45,11 +45,17 @@ func init() {
 // DeviceModule is the LLVM module of a program for a device.
 type DeviceModule struct{ m *emit.Module }
 
-// NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
-// the source. The observer is told of blocks and peepholes; nil for nobody.
-func NewDeviceModule(km *kernel.Module, triple string, lines bool, observer emit.Observer) *DeviceModule {
+// Lines says which lines the code has: those of the source, or none, or numbers of places.
+type Lines struct {
+	None   bool
+	Places *kernel.Places // see emit.Module.Places
+}
+
+// NewDeviceModule begins a module, with the scalar functions of the program. The observer is told of blocks and
+// peepholes; nil for nobody.
+func NewDeviceModule(km *kernel.Module, triple string, lines Lines, observer emit.Observer) *DeviceModule {
 	m := &emit.Module{Km: km, Registry: deviceStatements, Access: emit.DeviceAccess{},
-		Peepholes: emit.DevicePeepholes, Lined: lines, M: lir.NewModule(), Observer: observer,
+		Peepholes: emit.DevicePeepholes, Lined: !lines.None, Places: lines.Places, M: lir.NewModule(), Observer: observer,
 		Intrinsics: map[string]*lir.Func{},
 		Funcs:      map[string]*lir.Func{},
 		Machine:    target.Machine{Device: true, VectorBits: 128}.WithDefaults()}
@@ -130,7 +136,7 @@ func (d *DeviceModule) function(name string, k *kernel.Kernel, alone bool) *Thre
 	build.FunctionAttrs(fn)
 	g := m.NewFunc(fn, k.Types)
 	if m.Lined {
-		g.Lined = m.FunctionLines(fn.Name(), k.Source)
+		g.Lined = m.FunctionLines(fn.Name(), k.Source, k.Product())
 		g.Lined.Of(fn)
 	}
 	g.Params = k.Params

@@ -30,6 +30,7 @@ type Module struct {
 	Funcs      map[string]*lir.Func // scalar functions and helpers by name
 	lines      *lines               // nil when no function has lines
 	Lined      bool                 // functions have lines, where they are known
+	Places     *kernel.Places       // numbers what lines stand for; nil: they are those of the files
 	Hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
 
 	Registry Registry // how statements are translated

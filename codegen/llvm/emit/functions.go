@@ -12,6 +12,7 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/runtime/abi"
 )
 
@@ -47,7 +48,7 @@ func (m *Module) DefineFunc(f *kernel.Func) {
 	fn := m.Funcs[f.Name]
 	g := m.NewFunc(fn, f.Types)
 	if m.Lined {
-		g.Lined = m.FunctionLines(fn.Name(), f.Source)
+		g.Lined = m.FunctionLines(fn.Name(), f.Source, diag.Span{})
 		g.Lined.Of(fn)
 	}
 	n := len(f.Params)

@@ -12,6 +12,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/ir/kernel"
+	"healc/lang/diag"
 	"healc/runtime/abi"
 )
 
@@ -27,6 +28,9 @@ import (
 // versions, so there the line is that of the other file alone.
 //
 // The machine code is the same with and without lines. Functions that kernels of several lines call have none.
+//
+// Where the code is to be shown beside its source (Places), its lines are the numbers of places, and what belongs to no
+// statement has that of the product in a kernel of a matrix product, else no place.
 
 // lines makes the metadata of a module.
 type lines struct {
@@ -48,8 +52,9 @@ type spot struct {
 type functionLines struct {
 	*lines
 	sub     *metadata.DISubprogram
-	file    string // of sub
-	chains  bool   // calls in other files count
+	file    string         // of sub
+	chains  bool           // calls in other files count
+	places  *kernel.Places // that lines are numbers of; nil: they are lines
 	source  kernel.Source
 	home    spot
 	now     spot
@@ -98,16 +103,19 @@ func (l *lines) fileOf(name string) *metadata.DIFile {
 }
 
 // FunctionLines begins the lines of the code of a kernel or a scalar function; nil when nothing is known of them. name
-// is that of the function that debuggers know, which Of says.
-func (m *Module) FunctionLines(name string, source kernel.Source) *functionLines {
-	f := &functionLines{source: source, chains: !m.Machine.Device, scopes: map[string]metadata.Field{},
-		made: map[spot]*metadata.DILocation{}, sites: map[spot]*spot{}}
+// is that of the function that debuggers know, which Of says; home is the place of what belongs to no statement, where
+// the code has places.
+func (m *Module) FunctionLines(name string, source kernel.Source, home diag.Span) *functionLines {
+	f := &functionLines{places: m.Places, source: source, chains: !m.Machine.Device,
+		scopes: map[string]metadata.Field{}, made: map[spot]*metadata.DILocation{}, sites: map[spot]*spot{}}
 	for _, at := range slices.Backward(source) {
 		if at.Valid() {
-			site := kernel.SiteAt(at)
-			f.home = f.spot(&site)
+			f.home = f.spotOf(at)
 			break
 		}
+	}
+	if f.home.line > 0 && m.Places != nil {
+		f.home = spot{file: f.home.file, line: m.Places.Number(home)}
 	}
 	if f.home.line == 0 {
 		return nil
@@ -141,7 +149,7 @@ func (m *Module) beginLines(file string) {
 	m.lines.kind = &metadata.DISubroutineType{MetadataID: -1, Types: types}
 	m.Define(m.lines.kind)
 	emission := enum.EmissionKindLineTablesOnly
-	if m.Machine.Device {
+	if m.Machine.Device || m.Places != nil {
 		emission = enum.EmissionKindDebugDirectivesOnly
 	}
 	m.lines.unit = &metadata.DICompileUnit{MetadataID: -1, Distinct: true, Language: enum.DwarfLangC99,
@@ -200,46 +208,26 @@ func (f *functionLines) location(p spot) *metadata.DILocation {
 func (g *Func) atStatement(s kernel.Stmt) {
 	f := g.Lined
 	g.stamp()
-	r := kernel.Ref(-1)
-	first := func(refs []kernel.Ref) {
-		if len(refs) > 0 {
-			r = refs[0]
+	if s, ok := s.(*kernel.Let); ok && s.ID < 0 && s.Site < len(g.Km.Sites) && f.places == nil {
+		if site := &g.Km.Sites[s.Site]; site.Line > 0 {
+			f.now = f.spot(site)
+			return
 		}
 	}
-	switch s := s.(type) {
-	case *kernel.Let:
-		if r = s.ID; r < 0 && s.Site < len(g.Km.Sites) {
-			if site := &g.Km.Sites[s.Site]; site.Line > 0 {
-				f.now = f.spot(site)
-				return
-			}
-		}
-	case *kernel.DimValue:
-		r = s.ID
-	case *kernel.Load:
-		r = s.ID
-	case *kernel.Store:
-		r = s.Val
-	case *kernel.Reduce:
-		r = s.ID
-	case *kernel.Loop:
-		r = s.Axis.Var
-		first(s.IDs)
-	case *kernel.Iterate:
-		r = s.Var
-		first(s.IDs)
-	case *kernel.If:
-		r = s.Cond
-		first(s.IDs)
-	case *kernel.Call:
-		first(s.IDs)
-	}
-	if at := f.source.At(r); at.Valid() {
-		site := kernel.SiteAt(at)
-		f.now = f.spot(&site)
+	if at := f.source.Of(s); at.Valid() {
+		f.now = f.spotOf(at)
 		return
 	}
 	f.now = f.home
+}
+
+// spotOf is a place in the source: its line, or its number.
+func (f *functionLines) spotOf(at diag.Span) spot {
+	if f.places != nil {
+		return spot{file: "places", line: f.places.Number(at)}
+	}
+	site := kernel.SiteAt(at)
+	return f.spot(&site)
 }
 
 // spot is the place of a site.

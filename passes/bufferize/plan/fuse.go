@@ -34,12 +34,12 @@ func (fn *function) Launch(n *lower.Nest, k *kernel.Kernel, buffers map[string]i
 
 // notes lists what went into a kernel, for `healc explain`: the operation, and its line in the file called home, or in
 // another.
-func notes(block *ir.Block, home string) []string {
-	var out []string
+func notes(block *ir.Block, home string) []kernel.Note {
+	var out []kernel.Note
 	for _, op := range block.Ops {
-		note := op.Def.Name
+		note := kernel.Note{Op: op.Def.Name, At: op.Span}
 		if op.Span.Valid() {
-			note += " (" + op.Span.Line(home) + ")"
+			note.Where = op.Span.Line(home)
 		}
 		out = append(out, note)
 	}

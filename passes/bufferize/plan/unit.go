@@ -49,6 +49,7 @@ func (u *unit) Site(kind scalar.CheckKind, op *ir.Op) int {
 }
 
 func (u *unit) siteAt(kind string, key siteKey) int {
+	key.at = key.at.Place()
 	if i, ok := u.sites[key]; ok {
 		return i
 	}

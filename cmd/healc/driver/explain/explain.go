@@ -25,7 +25,6 @@ import (
 	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
-	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/abi"
@@ -69,11 +68,8 @@ func Program(e *driver.Emit, w io.Writer) error {
 }
 
 func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explanation, error) {
-	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km,
+	x := &explanation{w: w, home: e.File.Name, km: km,
 		kernels: map[string]*kernel.Kernel{}, machine: target.Machine{Profile: profile.Base()}}
-	for _, f := range e.Module().Program().Funcs {
-		x.files[f.Loc.File.Name] = f.Loc.File
-	}
 	for _, k := range km.Kernels {
 		x.kernels[k.Name] = k
 	}
@@ -108,9 +104,8 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 
 type explanation struct {
 	w         *bufio.Writer
-	machine   target.Machine        // the processor; on a GPU only its profile, that of any
-	home      string                // the file that is explained
-	files     map[string]*diag.File // those that its functions stand in, by name
+	machine   target.Machine // the processor; on a GPU only its profile, that of any
+	home      string         // the file that is explained
 	km        *kernel.Module
 	kernels   map[string]*kernel.Kernel
 	names     []string                // of the buffers of the function that is explained
@@ -441,18 +436,23 @@ func (x *explanation) bound(indent string, c kernelCost, bytes cost) {
 		return
 	}
 	intensity := c.ops.at() / bytes.at()
-	limit := "balanced between memory and arithmetic"
-	switch {
-	case intensity < balance/2:
-		limit = "memory"
-	case intensity > balance*2:
-		limit = "arithmetic"
-	}
+	limit := limitOf(intensity)
 	note := ""
 	if !c.ops.isNumber() || !bytes.isNumber() {
 		note = fmt.Sprintf(" (shape parameters at %d)", sample)
 	}
 	x.line("%s  %-11s%s; %s operations a byte%s", indent, "bound", limit, ratio(intensity), note)
+}
+
+// limitOf is what limits a kernel of so many operations a byte.
+func limitOf(intensity float64) string {
+	switch {
+	case intensity < balance/2:
+		return "memory"
+	case intensity > balance*2:
+		return "arithmetic"
+	}
+	return "balanced between memory and arithmetic"
 }
 
 // ratio prints a ratio with two digits after the point, three significant ones when it is large.

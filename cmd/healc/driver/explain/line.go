@@ -2,11 +2,12 @@ package explain
 
 import (
 	"bufio"
-	"strconv"
+	"slices"
 	"strings"
 
 	"healc/cmd/healc/driver"
 	"healc/ir/kernel"
+	"healc/lang/diag"
 	"healc/runtime/abi"
 )
 
@@ -31,7 +32,7 @@ func Line(e *driver.Emit, line int) (string, error) {
 			x.name(fn, params)
 			params = nil // of the functions that the entry calls, they have no names
 			walkSteps(fn.Steps, func(s *abi.Step) {
-				if s.Launch != nil && comesFrom(x.kernels[s.Launch.Kernel], line) {
+				if s.Launch != nil && comesFrom(x.kernels[s.Launch.Kernel], e.File, line) {
 					x.launch(s.Launch, "")
 				}
 			})
@@ -41,12 +42,10 @@ func Line(e *driver.Emit, line int) (string, error) {
 	return text.String(), err
 }
 
-// comesFrom reports whether an operation of a line of the file went into a kernel.
-func comesFrom(k *kernel.Kernel, line int) bool {
-	for _, n := range k.Notes {
-		if m := noteLine().FindStringSubmatch(n); m != nil && m[2] == "" && m[3] == strconv.Itoa(line) {
-			return true
-		}
-	}
-	return false
+// comesFrom reports whether an operation of a line of a file went into a kernel.
+func comesFrom(k *kernel.Kernel, file *diag.File, line int) bool {
+	return slices.ContainsFunc(k.Notes, func(n kernel.Note) bool {
+		return n.At.Valid() && n.At.File == file &&
+			n.At.Pos().Line == line
+	})
 }

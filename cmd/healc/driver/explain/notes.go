@@ -1,46 +1,37 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"healc/cmd/healc/driver"
+	"healc/ir/kernel"
+	"healc/lang/diag"
 )
 
-// noteLine is a note of a kernel: the operation, and its line, of another file than the one that is explained if it has
-// a name.
-var noteLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*) \((?:line |(.*):)(\d+)\)$`) })
-
 // fused lists the operations of a kernel under the source lines that they come from, in order of execution.
-func (x *explanation) fused(notes []string, indent string) {
+func (x *explanation) fused(notes []kernel.Note, indent string) {
 	type place struct {
-		file string
+		file *diag.File
 		line int
 	}
 	var places []place
 	ops := map[place][]string{}
 	for _, n := range notes {
 		at := place{}
-		if m := noteLine().FindStringSubmatch(n); m != nil {
-			n, at.file = m[1], m[2]
-			at.line, _ = strconv.Atoi(m[3]) // the expression has digits there
+		if n.At.Valid() {
+			at = place{n.At.File, n.At.Pos().Line}
 		}
 		if ops[at] == nil {
 			places = append(places, at)
 		}
-		ops[at] = append(ops[at], n)
+		ops[at] = append(ops[at], n.Op)
 	}
 	for _, at := range places {
-		name, text := lineNumber(at.line), ""
-		if at.file != "" {
-			name = at.file + ":" + name
-		}
-		if file := x.files[cmp.Or(at.file, x.home)]; at.line > 0 && file != nil {
-			text = driver.Cut(strings.TrimSpace(file.Line(at.line)), 80)
+		name, text := lineNumber(at.line), driver.Cut(strings.TrimSpace(at.file.Line(at.line)), 80)
+		if at.file != nil && at.file.Name != x.home {
+			name = at.file.Name + ":" + name
 		}
 		x.line("%s%-4s %s", indent, name, strings.Join(repeated(ops[at]), ", "))
 		if text != "" {

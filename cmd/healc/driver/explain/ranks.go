@@ -296,11 +296,11 @@ func (x *explanation) stepName(s *abi.Step) string {
 }
 
 // linesOf is the first and the last line of a kernel in the file that is explained.
-func (x *explanation) linesOf(notes []string) string {
+func (x *explanation) linesOf(notes []kernel.Note) string {
 	least, most := 0, 0
 	for _, n := range notes {
-		if m := noteLine().FindStringSubmatch(n); m != nil && m[2] == "" {
-			at, _ := strconv.Atoi(m[3]) // the expression has digits there
+		if n.At.Valid() && n.At.File.Name == x.home {
+			at := n.At.Pos().Line
 			if least == 0 || at < least {
 				least = at
 			}
