@@ -29,7 +29,7 @@ var contents = []struct {
 		"docs/coming/numpy.md", "docs/coming/jax.md", "docs/coming/futhark.md", "docs/coming/matlab.md"}},
 	{"Language", []string{"docs/language.md", "docs/library.md", "ir/OPS.md", "docs/errors/README.md",
 		"docs/numerics.md", "docs/glossary.md"}},
-	{"Tools", []string{"docs/cli.md", "editors/README.md", "docs/performance.md", "docs/profiling.md",
+	{"Tools", []string{"docs/cli.md", "docs/explore.md", "editors/README.md", "docs/performance.md", "docs/profiling.md",
 		"docs/libraries.md", "docs/gpu.md", "docs/distributed.md", "docs/onnx.md", "docs/transcripts.md"}},
 	{"Subjects", []string{"docs/training.md", "docs/modular.md", "docs/modular-theory.md", "docs/one-answer.md",
 		"examples/README.md", "SECURITY.md"}},

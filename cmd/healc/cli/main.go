@@ -118,6 +118,7 @@ func (a *app) commands() []command {
 		{"run", a.runCommand}, {"compile", a.compileCommand}, {"check", a.checkCommand}, {"test", a.testCommand},
 		{"bench", a.benchCommand}, {"explain", a.explainCommand}, {"opt", a.optCommand}, {"fmt", a.fmtCommand},
 		{"doc", a.docCommand}, {"repl", a.replCommand}, {"lsp", a.lspCommand}, {"transcript", a.transcriptCommand},
+		{"explore", a.exploreCommand},
 		{"import", func() *cobra.Command { return importing.Command(a.out, a.notef) }},
 		{"tune", a.tuneCommand}, {"doctor", a.doctorCommand}, {"cache", a.cacheCommand}, {"version", a.versionCommand},
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	heal "healc"
+	"healc/cmd/healc/explore"
 	"healc/cmd/healc/lsp"
 	"healc/cmd/healc/repl"
 	"healc/codegen/llvm/libllvm"
@@ -176,6 +177,13 @@ func (k *keyboard) Read(p []byte) (int, error) {
 		return copy(p, clear), err
 	}
 	return n, err
+}
+
+// exploreCommand shows a program in a browser.
+func (a *app) exploreCommand() *cobra.Command {
+	var may importFlags
+	return explore.Command(explore.Healc{Out: a.out, Note: a.notef, Source: a.source, Flags: may.register,
+		Importer: may.importer})
 }
 
 // lspCommand is the session of an editor.
