@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	heal "healc"
@@ -182,8 +183,13 @@ func (k *keyboard) Read(p []byte) (int, error) {
 // exploreCommand shows a program in a browser.
 func (a *app) exploreCommand() *cobra.Command {
 	var may importFlags
-	return explore.Command(explore.Healc{Out: a.out, Note: a.notef, Source: a.source, Flags: may.register,
-		Importer: may.importer})
+	var tune tuneFileFlags
+	flags := func(fs *pflag.FlagSet) {
+		may.register(fs)
+		tune.register(fs)
+	}
+	return explore.Command(explore.Healc{Out: a.out, Note: a.notef, Source: a.source, Flags: flags,
+		Importer: may.importer, Tuned: tune.apply})
 }
 
 // lspCommand is the session of an editor.

@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"healc/cmd/healc/driver"
@@ -13,10 +14,8 @@ import (
 	"healc/codegen/target"
 	"healc/internal/backend"
 	"healc/internal/engine"
-	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/ir/kernel"
-	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/passes"
 	"healc/runtime"
@@ -25,24 +24,36 @@ import (
 
 // Explore makes what the page shows of a program. Where the error is a *diag.List, of mistakes in the source, the data
 // has these.
-func Explore(file *diag.File, imports check.Importer, opts Options) (*Data, error) {
+//
+// base has what finds imports, and what was measured about kernels, which holds for this machine's processor alone.
+func Explore(file *diag.File, base engine.Options, opts Options) (*Data, error) {
 	data := &Data{Title: file.Name, Options: opts, Balance: explain.Balance, Sample: explain.Sample,
 		Spans: []Span{}, Entries: []*Entry{}, Errors: []driver.JSONDiagnostic{}}
 	x := &exploration{data: data, spans: newSpans(data, file), docs: map[string]string{}}
 	for _, p := range passes.Standard("", nil) {
 		x.docs[p.Name] = p.Doc
 	}
-	x.emit = &driver.Emit{File: file, Entry: opts.Entry, Shape: opts.Shape, Opts: engine.Options{Imports: imports,
-		Target: backend.Processor(codegen.Target{Kind: opts.Target, CPU: opts.CPU}),
-		Debug: pipeline.Debug{Passes: &passes.Options{
-			Watch: &passes.Watch{After: x.after, Remark: x.remark}}}}}
+	if opts.Trace != "" {
+		data.Options.Trace = filepath.Base(opts.Trace)
+	}
+	times, err := timesOf(opts.Trace)
+	if err != nil {
+		return nil, err
+	}
+	x.times = times
+	base.Target = backend.Processor(codegen.Target{Kind: opts.Target, CPU: opts.CPU})
+	base.Debug.Passes = &passes.Options{Watch: &passes.Watch{After: x.after, Remark: x.remark}}
+	if opts.CPU != "" || opts.Target == backend.GPU {
+		base.Tuned, base.RequireTuned = nil, false
+	}
+	x.emit = &driver.Emit{File: file, Entry: opts.Entry, Shape: opts.Shape, Opts: base}
 	if opts.CPU != "" && opts.Target != backend.GPU {
 		if err := llvm.CheckProcessor(x.emit.Opts.Target); err != nil {
 			return nil, err
 		}
 	}
 	x.entry = &Entry{}
-	err := x.emit.Lowered(func(name string, km *kernel.Module, _ bool) error {
+	err = x.emit.Lowered(func(name string, km *kernel.Module, _ bool) error {
 		defer func() { x.entry, x.last = &Entry{}, nil }()
 		return x.lowered(name, km)
 	})
@@ -65,6 +76,7 @@ type exploration struct {
 	entry *Entry // that is lowered
 	docs  map[string]string
 	last  []diag.Placed // the tensor IR after the last pass
+	times map[string]*Times
 }
 
 // after keeps the tensor IR after a pass.
@@ -156,7 +168,7 @@ func (x *exploration) kernel(k *kernel.Kernel) *Kernel {
 	w := explain.WorkOf(k)
 	out := &Kernel{Name: k.Name, Over: "once", Fused: []Line{}, Bytes: w.Reads + w.Writes, Operations: w.Operations,
 		Known: w.Known, Reads: w.ReadsText, Writes: w.WritesText, Work: w.OperationsText, Limit: w.Limit,
-		Schedule: []Line{}, Rejected: []Line{}}
+		Schedule: []Line{}, Rejected: []Line{}, Times: x.times[k.Name]}
 	var axes []string
 	for _, a := range k.Axes {
 		axes = append(axes, kernel.FormatExtent(a.Extent))

@@ -25,6 +25,7 @@ type Options struct {
 	Shape  map[string]int64 `json:"shape"`  // values of shape parameters
 	Target string           `json:"target"` // cpu or gpu
 	CPU    string           `json:"cpu"`    // LLVM's name of the processor; "" for this machine's
+	Trace  string           `json:"trace"`  // the file of a run's trace; "" for none
 }
 
 // File is a text that places are in.
@@ -81,6 +82,8 @@ type Kernel struct {
 	Writes     string  `json:"writes"`
 	Work       string  `json:"work"`  // the operations, as text
 	Limit      string  `json:"limit"` // "" where the model says nothing
+
+	Times *Times `json:"times,omitempty"` // nil where it was not measured
 
 	Code     []Line `json:"code"` // kernel IR
 	Schedule []Line `json:"schedule"`

@@ -15,6 +15,7 @@ import (
 	"unicode/utf16"
 
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -24,7 +25,7 @@ func explored(t *testing.T, file *diag.File, opts Options) *Data {
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
 	}
-	d, err := Explore(file, nil, opts)
+	d, err := Explore(file, engine.Options{}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,12 +143,38 @@ func TestDevice(t *testing.T) {
 // TestMistakes: mistakes are an error for the command line, and data with places for the page.
 func TestMistakes(t *testing.T) {
 	const text = "fn f(a: f32[4], b: f32[3]) -> f32[4] = a .+ b\n"
-	d, err := Explore(diag.NewFile("f.heal", text), nil, Options{Target: "cpu"})
+	d, err := Explore(diag.NewFile("f.heal", text), engine.Options{}, Options{Target: "cpu"})
 	if list := (*diag.List)(nil); !errors.As(err, &list) {
 		t.Fatal(err)
 	}
 	if len(d.Errors) != 1 || d.Errors[0].Code != "E0203" || d.Errors[0].At.Col != 40 || len(d.Entries) > 0 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestTimes: the times of a run's trace stand beside the kernels, and a file without any is refused.
+func TestTimes(t *testing.T) {
+	const source = "fn main() -> f32 = { let x = iota(100) as f32; +/(x .* x) }\n"
+	trace := filepath.Join(t.TempDir(), "t.json")
+	write := func(text string) {
+		if err := os.WriteFile(trace, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"traceEvents": [{"ph": "X", "name": "passes", "cat": "stage", "dur": 7},
+		{"ph": "X", "name": "k0_main", "cat": "kernel", "dur": 3},
+		{"ph": "X", "name": "k0_main", "cat": "piece", "dur": 9},
+		{"ph": "X", "name": "k0_main", "cat": "kernel", "dur": 2}]}`)
+	opts := Options{Target: "cpu", CPU: "x86-64-v3", Trace: trace}
+	d := explored(t, diag.NewFile("main.heal", source), opts)
+	if k := d.Entries[0].Kernels[0]; k.Times == nil || *k.Times != (Times{2, 5, 2}) || d.Options.Trace != "t.json" {
+		t.Errorf("%+v in %s", k.Times, d.Options.Trace)
+	}
+	for _, text := range []string{"", "{}", `{"traceEvents": [{"name": "passes", "cat": "stage", "dur": 7}]}`} {
+		write(text)
+		if _, err := Explore(diag.NewFile("main.heal", source), engine.Options{}, opts); err == nil {
+			t.Errorf("%q is a trace", text)
+		}
 	}
 }
 

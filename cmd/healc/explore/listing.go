@@ -158,7 +158,8 @@ func linesOfAssembly(text string, places *kernel.Places, ptx bool) []diag.Placed
 			break
 		}
 		name, operands, _ := strings.Cut(strings.TrimSpace(l), "\t")
-		out = append(out, diag.Placed{Text: strings.TrimRight(fmt.Sprintf("    %-10s %s", name, operands), " "), At: now})
+		text := strings.TrimRight(fmt.Sprintf("    %-10s %s", name, operands), " ")
+		out = append(out, diag.Placed{Text: text, At: now})
 	}
 	return out
 }

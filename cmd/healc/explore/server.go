@@ -16,6 +16,7 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/internal/backend"
+	"healc/internal/engine"
 	"healc/internal/modules"
 	"healc/internal/regular"
 	"healc/lang/diag"
@@ -28,12 +29,12 @@ import (
 
 // Server serves the page of a program.
 type Server struct {
-	name    string // of the file
-	imports *modules.Importer
-	opts    Options
-	token   string
-	host    string        // address and port that it listens on
-	every   time.Duration // how often it looks whether the file has changed
+	name  string // of the file
+	base  engine.Options
+	opts  Options
+	token string
+	host  string        // address and port that it listens on
+	every time.Duration // how often it looks whether the file has changed
 
 	mu   sync.Mutex // one program is compiled at a time
 	read map[string]stamp
@@ -46,10 +47,10 @@ type stamp struct {
 }
 
 // NewServer makes the server of a file; it listens on l.
-func NewServer(name string, imports *modules.Importer, opts Options, l net.Listener) *Server {
+func NewServer(name string, base engine.Options, opts Options, l net.Listener) *Server {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // it never fails
-	return &Server{name: name, imports: imports, opts: opts, token: hex.EncodeToString(token[:]),
+	return &Server{name: name, base: base, opts: opts, token: hex.EncodeToString(token[:]),
 		host: l.Addr().String(), every: 250 * time.Millisecond, read: map[string]stamp{}}
 }
 
@@ -136,13 +137,18 @@ func (s *Server) options(r *http.Request) (Options, error) {
 
 // explore reads the file and what it imports again.
 func (s *Server) explore(opts Options) (*Data, error) {
-	seen := &modules.Recorder{From: s.imports}
+	seen := &modules.Recorder{From: s.base.Imports}
+	base := s.base
+	base.Imports = seen
 	s.read = map[string]stamp{s.name: stampOf(s.name)}
+	if opts.Trace != "" {
+		s.read[opts.Trace] = stampOf(opts.Trace)
+	}
 	text, err := regular.Read(s.name, regular.MaxSource)
 	if err != nil {
 		return nil, driver.NoFile(s.name, err)
 	}
-	d, err := Explore(diag.NewFile(s.name, string(text)), seen, opts)
+	d, err := Explore(diag.NewFile(s.name, string(text)), base, opts)
 	files, _ := seen.Files()
 	for _, f := range files {
 		s.read[f.Name] = stampOf(f.Name)

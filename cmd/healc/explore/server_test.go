@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/internal/modules"
 )
 
@@ -30,7 +31,7 @@ func served(t *testing.T, text string) (s *Server, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = NewServer(file, &modules.Importer{}, Options{Target: "cpu", CPU: "x86-64-v3"}, l)
+	s = NewServer(file, engine.Options{Imports: &modules.Importer{}}, Options{Target: "cpu", CPU: "x86-64-v3"}, l)
 	s.every = 10 * time.Millisecond
 	server := &http.Server{Handler: s}
 	go func() { _ = server.Serve(l) }()

@@ -55,7 +55,8 @@ type Lines struct {
 // peepholes; nil for nobody.
 func NewDeviceModule(km *kernel.Module, triple string, lines Lines, observer emit.Observer) *DeviceModule {
 	m := &emit.Module{Km: km, Registry: deviceStatements, Access: emit.DeviceAccess{},
-		Peepholes: emit.DevicePeepholes, Lined: !lines.None, Places: lines.Places, M: lir.NewModule(), Observer: observer,
+		Peepholes: emit.DevicePeepholes, Lined: !lines.None, Places: lines.Places, M: lir.NewModule(),
+		Observer:   observer,
 		Intrinsics: map[string]*lir.Func{},
 		Funcs:      map[string]*lir.Func{},
 		Machine:    target.Machine{Device: true, VectorBits: 128}.WithDefaults()}

@@ -632,22 +632,38 @@
   // ---- kernels and limits
 
   const units = (n, suffix) => {
-    const names = ["", "k", "M", "G", "T", "P"];
-    let i = 0;
+    const names = ["n", "u", "m", "", "k", "M", "G", "T", "P"];
+    let i = 3;
     while (Math.abs(n) >= 999.5 && i < names.length - 1) { n /= 1000; i++; }
+    while (n && Math.abs(n) < .9995 && i && suffix === "s") { n *= 1000; i--; }
     return (n >= 100 || Number.isInteger(n) ? n.toFixed(0) : n.toPrecision(3)) + " " + names[i] + suffix;
   };
 
   function kernelTable() {
-    const time = (k) => Math.max(k.bytes, k.operations / data.balance);
+    const measured = entry.kernels.some((k) => k.times);
+    const model = (k) => Math.max(k.bytes, k.operations / data.balance);
+    const time = (k) => measured ? k.times ? k.times.total : 0 : model(k);
     const all = entry.kernels.reduce((sum, k) => sum + time(k), 0) || 1;
-    const heads = [["kernel", (k) => k.name], ["over", (k) => k.over], ["lines", (k) => linesOf(k)], ["bytes", (k) => k.bytes],
-      ["operations", (k) => k.operations], ["a byte", (k) => k.bytes ? k.operations / k.bytes : 0], ["bound", (k) => k.limit],
-      ["share", (k) => time(k)], ["instructions", (k) => k.machine.length]];
+    const rate = (n, k, unit) => k.times && k.times.least ? units(n / k.times.least * 1e6, unit) : "";
+    // A column has a name, what it is sorted by, and what it shows, which is that where there is no more.
+    const heads = [["kernel", (k) => k.name], ["over", (k) => k.over], ["lines", linesOf],
+      ["bytes", (k) => k.bytes, (k) => units(k.bytes, "B")], ["operations", (k) => k.operations, (k) => units(k.operations, "")],
+      ["a byte", (k) => k.bytes ? k.operations / k.bytes : 0, (k) => k.bytes ? (k.operations / k.bytes).toPrecision(3) : ""],
+      ["bound", (k) => k.limit, (k) => k.limit.replace(/ between.*/, "")],
+      ["share", time, (k) => (time(k) / all * 100).toFixed(1) + " %"]];
+    if (measured) {
+      const of = (name) => (k) => k.times ? k.times[name] : 0;
+      heads.push(["launches", of("launches"), (k) => String(of("launches")(k))], ["time", of("total"), (k) => k.times ? units(k.times.total / 1e6, "s") : ""],
+        ["least", of("least"), (k) => k.times ? units(k.times.least / 1e6, "s") : ""],
+        ["bytes/s", (k) => k.times ? k.bytes / k.times.least : 0, (k) => rate(k.bytes, k, "B/s")],
+        ["operations/s", (k) => k.times ? k.operations / k.times.least : 0, (k) => rate(k.operations, k, "/s")]);
+    }
+    heads.push(["instructions", (k) => k.machine.length, (k) => String(k.machine.length)]);
     const known = entry.kernels.every((k) => k.known);
     const table = element("table");
     table.append(element("caption", { textContent: "One launch of each kernel" + (known ? "" : `; shape parameters without a value are ${data.sample}`) +
-      ". The share is of the model's time, by bytes or operations, whichever takes longer." }));
+      (measured ? `. The share is of the time of all launches in ${data.options.trace}, the rates are those of the quickest one.`
+        : ". The share is of the model's time, by bytes or operations, whichever takes longer.") }));
     const head = element("tr");
     const body = element("tbody");
     let order = -1, up = 1;
@@ -660,10 +676,8 @@
       body.replaceChildren(...list.slice(0, 1000).map(([k, n]) => {
         const row = element("tr");
         row.dataset.kernel = n;
-        const name = button(k.name, null, () => pinKernel(n));
-        const cells = [name, k.over, linesOf(k), units(k.bytes, "B"), units(k.operations, ""), k.bytes ? (k.operations / k.bytes).toPrecision(3) : "",
-          k.limit.replace(/ between.*/, ""), (time(k) / all * 100).toFixed(1) + " %", String(k.machine.length)];
-        cells.forEach((c, i) => row.append(element("td", { className: i > 2 && i !== 6 ? "n" : "" }, c)));
+        heads.forEach(([, by, shown], i) => row.append(element("td", { className: i > 2 && i !== 6 ? "n" : "" },
+          i ? (shown || by)(k) : button(k.name, null, () => pinKernel(n)))));
         row.title = `reads ${k.reads}, writes ${k.writes}, ${k.work} operations`;
         row.addEventListener("mouseenter", () => { if (!pinned) light(chooseKernel(n)); });
         return row;
