@@ -33,6 +33,8 @@ const (
 	loadHeader  = 56 // of such a record, before the name
 	debugInfo   = 2  // a kind of record, which comes before the code that it is about
 	debugHeader = 32 // of such a record, before the lines
+	unwindInfo  = 4  // a kind of record, which comes before the code, too
+	unwindHead  = 40 // of such a record, before the tables
 )
 
 // elfMachine are the numbers of processors in ELF files.
@@ -62,12 +64,15 @@ func newDump(folder string) (*dump, error) {
 	return &dump{file: file}, nil
 }
 
-// loaded writes one record for each function, and one before it with its lines.
-func (d *dump) loaded(functions []Function, lines []line) error {
+// loaded writes one record for each function, and before it one with its lines and one with its unwind table.
+func (d *dump) loaded(functions []Function, lines []line, table unwindTable) error {
 	var b bytes.Buffer
 	for _, f := range functions {
 		if own := within(lines, f); len(own) > 0 {
 			d.lines(&b, f, own)
+		}
+		if own := table.of(f); own != nil {
+			d.unwinding(&b, own)
 		}
 		size := loadHeader + len(f.Name) + 1 + int(f.Size)
 		for _, x := range []any{uint32(codeLoad), uint32(size), monotonic(), uint32(os.Getpid()),
@@ -98,6 +103,16 @@ func (d *dump) lines(b *bytes.Buffer, f Function, lines []line) {
 		write(b, x)
 	}
 	b.Write(entries.Bytes())
+}
+
+// unwinding writes the record with the unwind table of a function, which is not in memory where perf looks for it.
+func (d *dump) unwinding(b *bytes.Buffer, table []byte) {
+	fill := -len(table) & 7
+	for _, x := range []any{uint32(unwindInfo), uint32(unwindHead + len(table) + fill), monotonic(), uint64(len(table)),
+		uint64(unwindIndex), uint64(0)} {
+		write(b, x)
+	}
+	b.Write(append(table, make([]byte, fill)...))
 }
 
 func write(b *bytes.Buffer, x any) {

@@ -8,4 +8,4 @@ type dump struct{}
 
 func newDump(string) (*dump, error) { return nil, errors.New("unsupported on this system") }
 
-func (*dump) loaded([]Function, []line) error { return nil }
+func (*dump) loaded([]Function, []line, unwindTable) error { return nil }

@@ -107,7 +107,11 @@ func (l *Listener) Loaded(c Code) (forget func(), err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: the lines of the source: %w", Variable, jitDump, err)
 		}
-		if err := l.dump.loaded(c.Functions, lines); err != nil {
+		table, err := unwindTableOf(c.File)
+		if err != nil {
+			return nil, fmt.Errorf("%s=%s: the unwind table: %w", Variable, jitDump, err)
+		}
+		if err := l.dump.loaded(c.Functions, lines, table); err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", Variable, jitDump, err)
 		}
 	}
