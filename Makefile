@@ -86,6 +86,10 @@ vscode: ## editors/vscode/heal.vsix, the extension for VS Code; npm installs wha
 	@command -v npm >/dev/null || { echo "vscode: there is no npm (apt-get install npm)"; exit 1; }
 	cd editors/vscode && npm ci --ignore-scripts --no-audit --no-fund && cp ../../LICENSE LICENSE.txt && npm run package
 
+# A module of its own, for goldmark, which healc does not need.
+site: setup ## dist/site: all documents as pages with a search, to be opened from disk or served
+	@cd internal/site && go vet . && go test . && go run . -o ../../dist/site
+
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
 	@go run ./tests/codehash
 
