@@ -26,7 +26,8 @@ var contents = []struct {
 	pages []string
 }{
 	{"Begin", []string{"README.md", "docs/install.md", "docs/tutorial/README.md", "docs/coming/README.md",
-		"docs/coming/numpy.md", "docs/coming/jax.md", "docs/coming/futhark.md", "docs/coming/matlab.md"}},
+		"docs/coming/numpy.md", "docs/coming/jax.md", "docs/coming/futhark.md", "docs/coming/matlab.md",
+		"docs/tasks.md"}},
 	{"Language", []string{"docs/language.md", "docs/library.md", "ir/OPS.md", "docs/errors/README.md",
 		"docs/numerics.md", "docs/glossary.md"}},
 	{"Tools", []string{"docs/cli.md", "docs/explore.md", "editors/README.md", "docs/performance.md", "docs/profiling.md",

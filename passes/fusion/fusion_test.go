@@ -90,7 +90,7 @@ func @f(%x: f32[200, 100], %y: f32[200, 200]) -> f32[200, 200] {
   %0: f32[200, 200] = concat %x, %x {axis = 1}
   %1: f32[200, 200] = matmul %0, %y
   return %1
-}`, 2, "", "kept %0 (concat, line 4): the product %1 packs what straight-line code computes"},
+}`, 2, "", "kept %0 (concat, line 4): the product `matmul` in line 5 packs what straight-line code computes"},
 		{"nor is what a reduction of each row is part of", `
 func @f(%x: f32[200, 200], %y: f32[200, 200]) -> f32[200, 200] {
   %0: f32[200] = reduce_max %x {axes = [1]}
@@ -99,7 +99,7 @@ func @f(%x: f32[200, 200], %y: f32[200, 200]) -> f32[200, 200] {
   %3: f32[200, 200] = sub %x, %2
   %4: f32[200, 200] = matmul %3, %y
   return %4
-}`, 2, "", "kept %0 (reduce_max, line 4): the product %4 packs what straight-line code computes"},
+}`, 2, "", "kept %0 (reduce_max, line 4): the product `matmul` in line 8 packs what straight-line code computes"},
 		{"a full reduction that is broadcast back gets all threads", `
 func @f(%x: f32[100000]) -> f32[100000] {
   %0: f32 = reduce_max %x {axes = [0]}

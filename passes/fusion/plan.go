@@ -654,3 +654,11 @@ func (p *planner) name(v *ir.Value) string {
 	}
 	return v.Def.Def.Name
 }
+
+// told names an operation for people, by its line.
+func (p *planner) told(op *ir.Op) string {
+	if !op.Span.Valid() {
+		return p.name(op.Results[0])
+	}
+	return fmt.Sprintf("`%s` in %s", op.Def.Name, op.Span.Line(p.effects.Module.Home()))
+}

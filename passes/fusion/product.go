@@ -174,13 +174,12 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 			return fmt.Sprintf(
 				"the product %s packs what straight-line code computes: that saves %s operations, and storing this "+
 					"costs as much as %s",
-				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
+				p.told(other), figure(tileLoss(other)), figure(store))
 		}
 	}
 	if v := visits[0]; v.pack && op.Def.Class == ir.Pointwise {
 		if in := p.sharedWithReduction(op); in != nil {
-			return fmt.Sprintf("in a kernel with the reductions of its rows it shares %s with them",
-				p.name(in.Results[0]))
+			return fmt.Sprintf("in a kernel with the reductions of its rows it shares %s with them", p.told(in))
 		}
 	}
 	for root := range kernels {
@@ -188,7 +187,7 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 			return fmt.Sprintf(
 				"the product %s is made in tiles when no other loop is in its kernel: that saves %s operations, and "+
 					"storing this costs as much as %s",
-				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
+				p.told(other), figure(tileLoss(other)), figure(store))
 		}
 	}
 	return ""

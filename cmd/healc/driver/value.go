@@ -118,7 +118,12 @@ func fileValue(p *ir.Value, path, dir string, read fileReader) (*tensor.Tensor, 
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: there is no file %s", p.Name, path)}
 	}
-	return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %v", p.Name, err)}
+	e := &UsageError{Message: fmt.Sprintf("input `%s`: %v", p.Name, err)}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv", ".tsv", ".txt", ".mat":
+		e.Help = "tables in text and .mat files are not read: NumPy makes a .npy file of one, by `numpy.save`"
+	}
+	return nil, e
 }
 
 // readArchive reads the named tensor; without a name, the only one.

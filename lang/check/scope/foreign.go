@@ -105,6 +105,10 @@ const (
 // NewAxis reports the name by which NumPy and PyTorch add an axis in an index.
 func NewAxis(name string) bool { return name == "None" || name == "newaxis" || name == "nothing" }
 
+// foreignModules are modules as programs of others import them.
+var foreignModules = map[string]bool{"np": true, "numpy": true, "scipy": true, "jnp": true, "jax": true, "lax": true,
+	"torch": true, "tf": true, "F": true}
+
 // ForeignParams are parameters as NumPy and PyTorch name them.
 var ForeignParams = map[string]string{"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keep",
 	"keepdims": "keep"}

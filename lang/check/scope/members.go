@@ -53,7 +53,7 @@ func (c *Scope) moduleHelp(name, member string) string {
 	if c.Importer != nil {
 		library = c.Importer.Modules()
 	}
-	if near := diag.Nearest(name, imported); near != "" {
+	if near := diag.Nearest(name, imported); near != "" && !foreignModules[name] {
 		return "did you mean " + report.Quote(near) + "?"
 	}
 	if form, ok := ForeignNames[member]; ok && !slices.Contains(library, name) {
@@ -67,8 +67,10 @@ func (c *Scope) moduleHelp(name, member string) string {
 		return fmt.Sprintf("write `import %s` at the top of the file", name)
 	case c.functions.Has(member):
 		return fmt.Sprintf("%s is a function of the language: write `%s(...)`", report.Quote(member), member)
-	case near != "":
+	case near != "" && !foreignModules[name]:
 		return fmt.Sprintf("did you mean %s? Write `import %s` at the top of the file", report.Quote(near), near)
+	case foreignModules[name]:
+		return fmt.Sprintf("`healc doc %s` searches for it by what other systems call it", member)
 	case len(library) > 0:
 		return "the modules of the library are " + strings.Join(library, ", ")
 	}
