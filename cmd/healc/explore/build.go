@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"healc/cmd/healc/driver"
@@ -202,18 +203,16 @@ func (x *exploration) schedule(out *Kernel, k *kernel.Kernel, s *kernel.Schedule
 func (x *exploration) plan(km *kernel.Module, index map[string]int) {
 	lines := &diag.Lines{}
 	kernels := map[int]int{}
+	places, next := slices.Concat(km.Steps...), 0
 	kernel.PrintPlan(lines, km.Plan, func(s *abi.Step) {
-		switch {
-		case s.Launch != nil:
+		lines.Place(places[next])
+		next++
+		if s.Launch != nil {
 			k := index[s.Launch.Kernel]
 			kernels[len(lines.List)] = k
 			for _, n := range km.Kernels[k].Notes {
 				lines.Place(n.At)
 			}
-		case s.Host != nil:
-			lines.Place(km.SiteSource.At(kernel.Ref(s.Host.Site)))
-		case s.Fail != nil:
-			lines.Place(km.SiteSource.At(kernel.Ref(s.Fail.Site)))
 		}
 	})
 	for i, l := range lines.List {
