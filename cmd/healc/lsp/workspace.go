@@ -22,9 +22,6 @@ func rootsOf(p *protocol.InitializeParams) (out []string) {
 	for _, f := range folders {
 		out = append(out, pathOf(f.URI))
 	}
-	if len(out) == 0 && p.RootURI != nil {
-		out = append(out, pathOf(*p.RootURI))
-	}
 	return out
 }
 
