@@ -81,8 +81,8 @@ func TestJitdumpLines(t *testing.T) {
 		case unwindInfo:
 			size, index, mapped := order.Uint64(record[16:]), order.Uint64(record[24:]), order.Uint64(record[32:])
 			if index != 20 || mapped != 0 || len(record)%8 != 0 || uint64(len(record)-40)-size > 7 {
-				t.Errorf("a record of %d bytes has a table of %d, an index of %d, %d in memory", len(record), size, index,
-					mapped)
+				t.Errorf("a record of %d bytes has a table of %d, an index of %d, %d in memory", len(record), size,
+					index, mapped)
 				continue
 			}
 			table = record[40 : 40+size]

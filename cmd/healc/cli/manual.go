@@ -15,9 +15,9 @@ func (a *app) docCommand() *cobra.Command {
 		Long: "Shows what there is to say of NAME: a section of the reference (types, variables), a keyword or " +
 			"operator, a function,\n" +
 			"a module of the library (nn) or a name in one (nn.softmax), an operation of the tensor IR, or an error " +
-			"code. Where nothing\n" +
-			"has that name, it searches all of that, the documents, and what NumPy, JAX, Futhark and MATLAB call " +
-			"things.\n" +
+			"code.\n" +
+			"Where nothing has that name, it searches all of that, the documents, and what NumPy, JAX, Futhark and " +
+			"MATLAB call things.\n" +
 			"Without NAME it lists what there is.",
 		Example: "  healc doc match\n  healc doc nn.softmax\n  healc doc einsum\n  healc doc sort in descending order",
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -133,8 +133,8 @@ func (c *Checker) ElemType(name ast.Ident) (types.DType, bool) {
 	}
 	r := c.Errorf(diag.CodeUnknownType, name.Loc, "unknown type %s", report.Quote(name.Name))
 	if c.IsDim(name.Name) {
-		r.Help("here it is an extent; an element type has a bound: `[%[1]s: any]`, or `num`, `int`, `float`, where something "+
-			"is computed", name.Name)
+		r.Help("here it is an extent; an element type has a bound: `[%[1]s: any]`, or `num`, `int`, `float`, where "+
+			"something is computed", name.Name)
 		return types.Invalid, false
 	}
 	known := []string{"unit", "string"}
