@@ -16,8 +16,8 @@ func (a *app) docCommand() *cobra.Command {
 			"operator, a function,\n" +
 			"a module of the library (nn) or a name in one (nn.softmax), an operation of the tensor IR, or an error " +
 			"code.\n" +
-			"Where nothing has that name, it searches all of that, the documents, and what NumPy, JAX, Futhark and " +
-			"MATLAB call things.\n" +
+			"Where nothing has that name, it searches all of that, the documents, and what NumPy, JAX, Futhark " +
+			"and MATLAB\ncall things.\n" +
 			"Without NAME it lists what there is.",
 		Example: "  healc doc match\n  healc doc nn.softmax\n  healc doc einsum\n  healc doc sort in descending order",
 		RunE: func(_ *cobra.Command, args []string) error {
