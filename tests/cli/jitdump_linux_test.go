@@ -56,7 +56,7 @@ func TestJitdumpLines(t *testing.T) {
 	lines := map[uint64][]row{} // of the code at an address, where they came before it
 	files := map[string]bool{}
 	used := map[string]map[uint64]bool{} // lines of each file
-	kernels := map[string]bool{} // which have lines
+	kernels := map[string]bool{}         // which have lines
 	for len(raw) > 0 {
 		record := raw[:order.Uint32(raw[4:])]
 		raw = raw[len(record):]

@@ -660,7 +660,10 @@ def _call(function, arguments, results):
                     strides = shape + rank
                     size = a.itemsize
                     extents += [s // size for s in a.strides]
-            places.append((a.__array_interface__["data"][0], shape, strides))
+            if a.flags.carray and a.size:  # in a quarter of the time
+                places.append((_c.addressof(_c.c_char.from_buffer(a)), shape, strides))
+            else:
+                places.append((a.__array_interface__["data"][0], shape, strides))
         elif _b.isinstance(a, (_View, Tensor)):
             if a.shape:
                 shape = _b.len(extents)
