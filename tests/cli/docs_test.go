@@ -108,6 +108,10 @@ func TestDocuments(t *testing.T) {
 					checkGo(t, name, b)
 				case "python":
 					checkPython(t, name, b)
+				case "json":
+					if name != "docs/cli.md" { // whose settings are those of TestUsualSettings
+						t.Errorf("%s:%d: a block of JSON is read by no test", name, b.line)
+					}
 				case "text":
 					if notRun[name] == "" {
 						t.Errorf("%s:%d: a block of text is run by no test: say in notRun why", name, b.line)
