@@ -90,24 +90,15 @@ func Params(f *ir.Func, signature string, wrt []string) ([]int64, error) {
 func Derive(of *ir.Func, by []int64, add bool) *ir.Func {
 	g := &ir.Func{Name: of.Name + ".grad", Dims: of.Dims, Body: &ir.Block{}, Span: of.Span,
 		Results: slices.Clone(of.Results)}
-	region := &ir.Block{}
-	var dims types.Shape
-	for _, d := range of.Dims {
-		dims = append(dims, types.Param(d))
-	}
 	for _, p := range of.Params() {
 		g.Body.Param(p.Name, p.Type, p.Span)
-		region.Param(p.Name, p.Type, p.Span)
 	}
 	args := slices.Clone(g.Body.Params)
-	inner := ir.Builder{Block: region, Span: of.Span}
-	region.Yields = inner.EmitOp(ops.Call, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
-		nil).Results
 	b := ir.Builder{Block: g.Body, Span: of.Span}
 	one := ir.NewArray(of.Results[0].Elem)
 	one.Bits[0] = scalar.IntBits(one.DType, 1)
 	args = append(args, b.Emit(ops.Const, ir.A{"value": one}))
-	g.Body.Yields = slices.Clone(b.EmitOp(ops.Vjp, ir.A{"wrt": by}, args, []*ir.Block{region}).Results)
+	g.Body.Yields = slices.Clone(b.EmitOp(ops.Vjp, ir.A{"wrt": by}, args, []*ir.Block{call(of)}).Results)
 	for i, k := range by {
 		p := of.Params()[k]
 		g.Results = append(g.Results, p.Type)
@@ -124,14 +115,8 @@ func Derive(of *ir.Func, by []int64, add bool) *ir.Func {
 // arguments of the function and then a weight for each result that is floats, of its type.
 func Pull(of *ir.Func, by []int64) *ir.Func {
 	g := &ir.Func{Name: of.Name + ".vjp", Dims: of.Dims, Body: &ir.Block{}, Span: of.Span}
-	region := &ir.Block{}
-	var dims types.Shape
-	for _, d := range of.Dims {
-		dims = append(dims, types.Param(d))
-	}
 	for _, p := range of.Params() {
 		g.Body.Param(p.Name, p.Type, p.Span)
-		region.Param(p.Name, p.Type, p.Span)
 	}
 	for i, r := range of.Results {
 		name := "weight"
@@ -142,14 +127,27 @@ func Pull(of *ir.Func, by []int64) *ir.Func {
 			g.Body.Param(name, r, of.Span)
 		}
 	}
-	inner := ir.Builder{Block: region, Span: of.Span}
-	region.Yields = inner.EmitOp(ops.Call, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
-		nil).Results
 	b := ir.Builder{Block: g.Body, Span: of.Span}
-	all := b.EmitOp(ops.Vjp, ir.A{"wrt": by}, slices.Clone(g.Body.Params), []*ir.Block{region}).Results
+	all := b.EmitOp(ops.Vjp, ir.A{"wrt": by}, slices.Clone(g.Body.Params), []*ir.Block{call(of)}).Results
 	g.Body.Yields = slices.Clone(all[len(of.Results):])
 	for _, k := range by {
 		g.Results = append(g.Results, of.Params()[k].Type)
 	}
 	return g
+}
+
+// call is a region that calls a function with its own parameters.
+func call(of *ir.Func) *ir.Block {
+	region := &ir.Block{}
+	var dims types.Shape
+	for _, d := range of.Dims {
+		dims = append(dims, types.Param(d))
+	}
+	for _, p := range of.Params() {
+		region.Param(p.Name, p.Type, p.Span)
+	}
+	b := ir.Builder{Block: region, Span: of.Span}
+	region.Yields = b.EmitOp(ops.Call, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
+		nil).Results
+	return region
 }

@@ -88,7 +88,6 @@ func pythonScalar(name string, d types.DType) (convert, typ string) {
 // pythonFunction is the text of one function, from top to bottom.
 func pythonFunction(prefix string, e *Entry) string {
 	n := names.NewLocals(names.InPython)
-	known := map[string]string{} // expressions of shape parameters
 	var params, head, arrays, lines []string
 	for _, p := range e.Params {
 		name := n.Take(p.Name)
@@ -108,22 +107,8 @@ func pythonFunction(prefix string, e *Entry) string {
 		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _%s, %d%s)", name, name, name,
 			elementType(p.Type.Elem), p.Type.Rank(), written))
 	}
-	// The shape parameters, as far as the arguments say; the library checks what is left.
-	for again := true; again; {
-		again = false
-		for i, p := range e.Params {
-			for k, d := range p.Type.Shape {
-				name, coef, rest, ok := unknown(d, known)
-				if !ok {
-					continue
-				}
-				v := n.Take(name)
-				extent := fmt.Sprintf("%s.shape[%d]", params[i], k)
-				lines = append(lines, fmt.Sprintf("%s = %s", v, solved(extent, coef, rest, known)))
-				known[name], again = v, true
-			}
-		}
-	}
+	dims, known := pythonDims(e, params, n)
+	lines = append(lines, dims...)
 	if len(e.Results) > 1 {
 		lines = append(lines, fmt.Sprintf("out = _outs(out, %d)", len(e.Results)))
 	}
@@ -174,6 +159,34 @@ func pythonFunction(prefix string, e *Entry) string {
 		b.WriteString("    " + l + "\n")
 	}
 	return b.String()
+}
+
+// pythonDims are the lines that find the shape parameters, as far as the arguments say, and their names. params are
+// those of the arguments.
+func pythonDims(e *Entry, params []string, n *names.Locals) (lines []string, known map[string]string) {
+	known = map[string]string{}
+	for again := true; again; {
+		again = false
+		for i, p := range e.Params {
+			for k, d := range p.Type.Shape {
+				name, coef, rest, ok := unknown(d, known)
+				if !ok {
+					continue
+				}
+				v := n.Take(name)
+				value := fmt.Sprintf("%s.shape[%d]", params[i], k)
+				if !rest.IsConst(0) {
+					value = fmt.Sprintf("(%s - (%s))", value, pythonDim(rest, known))
+				}
+				if !coef.IsConst(1) {
+					value = fmt.Sprintf("%s // (_extent(%s) or 1)", value, pythonDim(coef, known))
+				}
+				lines = append(lines, fmt.Sprintf("%s = %s", v, value))
+				known[name], again = v, true
+			}
+		}
+	}
+	return lines, known
 }
 
 // pythonArray is the type of an array in annotations.

@@ -87,21 +87,8 @@ func newTorchOp(l *Library, e *Entry) (*torchOp, error) {
 	for _, p := range e.Params {
 		t.params = append(t.params, n.Take(p.Name))
 	}
-	known := map[string]string{}
-	for again := true; again; {
-		again = false
-		for i, p := range e.Params {
-			for k, d := range p.Type.Shape {
-				name, coef, rest, ok := unknown(d, known)
-				if !ok {
-					continue
-				}
-				v := n.Take(name)
-				t.dims = append(t.dims, v+" = "+solved(fmt.Sprintf("%s.shape[%d]", t.params[i], k), coef, rest, known))
-				known[name], again = v, true
-			}
-		}
-	}
+	dims, known := pythonDims(e, t.params, n)
+	t.dims = dims
 	for _, d := range e.Dims {
 		if _, ok := known[d]; !ok {
 			return nil, refuse(fmt.Sprintf("no argument determines the shape parameter %s; give it a value with "+
@@ -118,17 +105,6 @@ func newTorchOp(l *Library, e *Entry) (*torchOp, error) {
 	}
 	t.describe()
 	return t, nil
-}
-
-// solved is the value of a shape parameter of which an extent is coef times it and rest.
-func solved(extent string, coef, rest types.Dim, known map[string]string) string {
-	if !rest.IsConst(0) {
-		extent = fmt.Sprintf("(%s - (%s))", extent, pythonDim(rest, known))
-	}
-	if !coef.IsConst(1) {
-		extent = fmt.Sprintf("%s // (_extent(%s) or 1)", extent, pythonDim(coef, known))
-	}
-	return extent
 }
 
 // tensor reports that parameter i is a tensor in PyTorch. Weights of a derivative are.
