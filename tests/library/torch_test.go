@@ -83,15 +83,46 @@ func TestTorch(t *testing.T) {
 		}
 		return
 	}
+	torchRun(t, interpreter, l, "nets")
+	if source, err = os.ReadFile("../../examples/layernorm.heal"); err != nil {
+		t.Fatal(err)
+	}
+	_, l = differentiated(t, "layernorm", string(source))
+	if err := l.ForTVM(); err != nil {
+		t.Fatal(err)
+	}
+	torchRun(t, interpreter, l, "layernorm")
+}
+
+// torchRun runs testdata/use_NAME.py with a library and its modules in the working folder, and the library alone in a
+// folder of that name.
+func torchRun(t *testing.T, interpreter string, l *aot.Library, name string) {
+	t.Helper()
+	text, err := aot.Torch(l, name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	objects, err := aot.Objects(l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	inFolder(t, dir, map[string]string{"libnets.so": linked(t, l, objects, "libnets.so"),
-		"nets.py": aot.Python(l, "libnets.so"), "nets_torch.py": text})
-	if got := pythonRun(t, interpreter, dir, filepath.Join("testdata", "use_nets.py")); got != "" {
-		t.Error(got)
+	script, err := os.ReadFile("testdata/use_" + name + ".py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, dir := "lib"+name+".so", t.TempDir()
+	so := linked(t, l, objects, file)
+	inFolder(t, dir, map[string]string{file: so, name + ".py": aot.Python(l, file), name + "_torch.py": text,
+		"use.py": string(script)})
+	alone := filepath.Join(dir, "alone") // Python would take it for the module
+	if err := os.Mkdir(alone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, alone, map[string]string{name + ".so": so})
+	run := exec.Command(interpreter, "use.py")
+	run.Dir, run.Env = dir, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := run.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: %v\n%s", name, err, out)
 	}
 }
 

@@ -294,11 +294,7 @@ func (f *tvmFunction) param(i int, p Param) {
 
 // number reports that values of a type are numbers of tvm-ffi, which has doubles and 64-bit integers with a sign.
 func (f *tvmFunction) number(d types.DType) bool {
-	switch d {
-	case types.Bool, types.F32, types.F64, types.U64:
-		return true
-	}
-	return !d.IsFloat()
+	return !d.IsFloat() || d == types.F32 || d == types.F64
 }
 
 // known finds the shape parameters that the arguments determine, and says whether these are all of the results'.
